@@ -1,0 +1,138 @@
+"""Instants, and waiting for foreign code that may not listen (TURN-05, TURN-08).
+
+Owns `within`: run somebody else's coroutine up to an instant, cancel it, and move on even if it does not
+react. Knows no turn. Invariant: `within` returns or raises no later than limit plus clean-up time.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Timer(Protocol):
+    """A pending call; `cancel` makes it never happen."""
+
+    def cancel(self) -> None:
+        """Forget the call."""
+
+
+class Clock(Protocol):
+    """Time, injected. Monotonic seconds rule; wall-clock microseconds are for people."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never steps."""
+
+    def now_us(self) -> int:
+        """Microseconds since the epoch; may step."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Call back at the monotonic instant `when`."""
+
+
+class Commit(asyncio.Future[None]):
+    """The promise of a commit. Cancelling who waits for it does not cancel the commit.
+
+    The waiter gets its `CancelledError` when the commit is over, and finds the result here.
+    """
+
+    def cancel(self, msg: object | None = None) -> bool:
+        """Refuse: rows on their way to the disk cannot be called back."""
+        return False
+
+
+class LimitPassedError(Exception):
+    """The instant came before the work ended. Not a `TimeoutError`: that one belongs to the work itself."""
+
+
+class CancelledByWorkError(Exception):
+    """The awaited work cancelled itself; nobody asked it to."""
+
+
+async def within(
+    work: Coroutine[Any, Any, T],
+    limit: float,
+    clock: Clock,
+    *,
+    cleanup: float = 1.0,
+    on_late: Callable[["asyncio.Task[T]"], None] | None = None,
+) -> T:
+    """The result of `work`, if it comes before the monotonic instant `limit`.
+
+    Otherwise `work` is cancelled and `LimitPassedError` raised, after at most `cleanup` seconds of waiting for
+    it to react; when it ends later all the same, `on_late` gets its task, and its result is used for nothing
+    else. When the caller is cancelled, so is `work`, and nobody waits for it. A cancellation that `work` raises
+    by itself comes back as `CancelledByWorkError`.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        if not await _done_before(task, limit, clock):
+            await _dismiss(task, clock, cleanup, on_late)
+            raise LimitPassedError
+    except asyncio.CancelledError:
+        _abandon(task, on_late)
+        raise
+    if task.cancelled():
+        raise CancelledByWorkError
+    return task.result()
+
+
+async def _done_before(task: "asyncio.Task[T]", limit: float, clock: Clock) -> bool:
+    """Wait for `task` up to the instant; whether it has ended."""
+    expired: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    timer = clock.call_at(limit, lambda: None if expired.done() else expired.set_result(None))
+    try:
+        await asyncio.wait({task, expired}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        timer.cancel()
+    return task.done()
+
+
+async def _dismiss(
+    task: "asyncio.Task[T]",
+    clock: Clock,
+    cleanup: float,
+    on_late: Callable[["asyncio.Task[T]"], None] | None,
+) -> None:
+    """Cancel, give `cleanup` seconds to react, then let go."""
+    task.cancel()
+    await _done_before(task, clock.monotonic() + cleanup, clock)
+    _abandon(task, on_late)
+
+
+def _abandon(task: "asyncio.Task[T]", on_late: Callable[["asyncio.Task[T]"], None] | None) -> None:
+    task.cancel()
+
+    def ended(done: "asyncio.Task[T]") -> None:
+        if done.cancelled():
+            return
+        done.exception()  # looked at, so that asyncio does not complain about it later
+        if on_late is not None:
+            on_late(done)
+
+    task.add_done_callback(ended)
+
+
+class SystemClock:
+    """The real clock, on the running event loop."""
+
+    def monotonic(self) -> float:
+        """Seconds; the same clock that the event loop uses."""
+        return time.monotonic()
+
+    def now_us(self) -> int:
+        """Microseconds since the epoch."""
+        return time.time_ns() // 1000
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait on the event loop."""
+        await asyncio.sleep(seconds)
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Call back on the event loop."""
+        return asyncio.get_running_loop().call_at(when, callback)

@@ -1,0 +1,172 @@
+"""Why a turn stopped and how it ended: pure functions from the turn to a reason, an outcome, a notice.
+
+Owns the order of reasons, the meaning of outcomes, and when which notice is due. Writes and sends nothing.
+"""
+
+from phasewalk.machine.effects import EffectKind, delivered_to_person, has_side_effects, unresolved
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.turn import Stop, Turn
+from phasewalk.machine.words import NoticeCode, Outcome
+
+_STOPPING = frozenset(
+    {
+        "admission_refused",
+        "requirement_unavailable",
+        "request_unclear",
+        "prompt_too_large",
+        "attempt_failed",
+        "envelope_rejected",
+        "no_candidate",
+        "deadline_passed",
+        "cancelled",
+        "crashed",
+    },
+)
+ADMISSION = frozenset(
+    {
+        Reason.QUEUE_FULL,
+        Reason.WAIT_TOO_LONG,
+        Reason.USER_LIMIT,
+        Reason.PAUSED,
+        Reason.SHUTTING_DOWN,
+    },
+)
+
+
+def stop_of(turn: Turn, phase: str, event: str, reason: Reason | None) -> Stop | None:
+    """The stop that this event means when the walk leaves `phase` for good, or None for an ordinary event.
+
+    The first stop stays: what happens while a notice is delivered does not change why the turn stopped.
+    """
+    if turn.stop is not None or event not in _STOPPING:
+        return turn.stop
+    return Stop(event, _stop_reason(turn, event, reason), phase)
+
+
+def _stop_reason(turn: Turn, event: str, reason: Reason | None) -> Reason:
+    if event == "deadline_passed":
+        return Reason.DEADLINE_PASSED
+    if event == "cancelled":
+        return reason or Reason.CANCELLED
+    if event == "prompt_too_large":
+        return Reason.CONTEXT_LIMIT
+    if event in ("attempt_failed", "envelope_rejected"):
+        return _failure_reason(turn)
+    if event == "no_candidate":
+        return _no_candidate_reason(turn)
+    return reason or Reason.INTERNAL_ERROR
+
+
+def _failure_reason(turn: Turn) -> Reason:
+    failure = turn.failure
+    if failure is not None and failure.kind is FailureKind.CONTEXT_LIMIT:
+        return Reason.CONTEXT_LIMIT
+    if failure is not None and failure.kind is FailureKind.SAFETY_BLOCK and failure.safety_final:
+        return Reason.SAFETY_BLOCK
+    if has_side_effects(turn.effects):
+        return Reason.SIDE_EFFECTS
+    return _exhausted(turn)
+
+
+def _exhausted(turn: Turn) -> Reason:
+    count = len(turn.contract.candidates) if turn.contract else 0
+    return Reason.ATTEMPTS_EXHAUSTED if count <= 1 else Reason.CANDIDATES_EXHAUSTED
+
+
+def _no_candidate_reason(turn: Turn) -> Reason:
+    """One shared reason when every candidate was skipped for it and none was asked."""
+    if turn.failure is None and len(set(turn.skipped)) == 1:
+        return Reason(turn.skipped[0])
+    return Reason.CANDIDATES_EXHAUSTED
+
+
+def outcome_of(turn: Turn) -> tuple[Outcome, Reason]:
+    """How the turn ended and why, from everything that is known of it when `record` is over."""
+    if turn.outcome is not None and turn.reason is not None:
+        return turn.outcome, turn.reason
+    stop = turn.stop
+    if stop is not None:
+        if stop.event == "deadline_passed":
+            return Outcome.EXPIRED, stop.reason
+        if stop.event == "cancelled":
+            return Outcome.CANCELLED, stop.reason
+        return _stopped(turn, stop)
+    if unresolved(turn.effects):
+        return Outcome.IN_DOUBT, turn.delivery_reason or Reason.DELIVERY_IN_DOUBT
+    if turn.superseded:
+        return Outcome.CANCELLED, Reason.SUPERSEDED
+    if turn.delivery_reason is not None:
+        return _undelivered(turn, turn.delivery_reason)
+    if turn.envelope is None:
+        return Outcome.SHORT_PATH, Reason.SHORT_PATH
+    if any(e.kind in (EffectKind.ANSWER, EffectKind.PICTURE, EffectKind.VISIBLE_TEXT) for e in turn.effects):
+        return Outcome.ANSWERED, Reason.OK
+    if any(e.kind is EffectKind.STAFF_NOTE for e in turn.effects):
+        return Outcome.SILENT, Reason.OK
+    return Outcome.SILENT, Reason.ANSWER_NOT_NEEDED
+
+
+def _stopped(turn: Turn, stop: Stop) -> tuple[Outcome, Reason]:
+    if stop.event == "admission_refused":
+        return Outcome.REFUSED, stop.reason
+    if stop.event == "requirement_unavailable":
+        return Outcome.UNAVAILABLE, stop.reason
+    if stop.event == "request_unclear":
+        return Outcome.UNCLEAR, stop.reason
+    work = [e for e in turn.effects if e.kind is not EffectKind.NOTICE]
+    if unresolved(work):
+        return Outcome.IN_DOUBT, stop.reason
+    if has_side_effects(e for e in work if e.kind is not EffectKind.STAFF_NOTE):
+        return Outcome.PARTIAL, stop.reason
+    return Outcome.STOPPED, stop.reason
+
+
+def _undelivered(turn: Turn, reason: Reason) -> tuple[Outcome, Reason]:
+    if delivered_to_person(turn.effects) or any(e.kind is EffectKind.TOOL for e in turn.effects):
+        return Outcome.PARTIAL, reason
+    return Outcome.UNDELIVERED, reason
+
+
+def notice_due(turn: Turn) -> NoticeCode | None:
+    """The notice that the person gets for how the turn stopped, or None.
+
+    Due only to who spoke to the bot or owns the job; the deadline notice also to who has already seen
+    something, the others not (FB-03, TURN-07).
+    """
+    stop = turn.stop
+    if stop is None or not turn.trigger.speaks_to_bot:
+        return None
+    if stop.event == "deadline_passed":
+        return NoticeCode.DEADLINE
+    if delivered_to_person(turn.effects):
+        return None
+    if stop.event == "cancelled":
+        return NoticeCode.RESTART if stop.reason is Reason.SHUTTING_DOWN else None
+    return _notice_for(turn, stop)
+
+
+def _notice_for(turn: Turn, stop: Stop) -> NoticeCode:
+    if stop.reason is Reason.SHUTTING_DOWN:
+        return NoticeCode.RESTART
+    by_event = {
+        "admission_refused": NoticeCode.BUSY,
+        "requirement_unavailable": NoticeCode.UNAVAILABLE,
+        "request_unclear": NoticeCode.UNCLEAR,
+    }
+    if stop.event in by_event:
+        return by_event[stop.event]
+    by_reason = {Reason.CONTEXT_LIMIT: NoticeCode.CONTEXT_LIMIT, Reason.SAFETY_BLOCK: NoticeCode.SAFETY}
+    if stop.reason in by_reason:
+        return by_reason[stop.reason]
+    return NoticeCode.PARTIAL if has_side_effects(turn.effects) else NoticeCode.ALL_FAILED
+
+
+def first_reason_of(turn: Turn) -> Reason | None:
+    """The reason of the first failure of the turn, kept beside the last one."""
+    return turn.first_failure.reason if turn.first_failure else None
+
+
+def reason_phase_of(turn: Turn, phase: str) -> str:
+    """The phase in which the reason arose."""
+    return turn.stop.phase if turn.stop else phase

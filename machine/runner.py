@@ -1,0 +1,500 @@
+"""Walks a turn through its table: enter, commit, work, take a row, commit, until `done`.
+
+Owns the walk, the effects of the turn in hand, deadline and cancellation. Does not know what any phase does,
+nor which phase follows: the table says that. Invariants: no work without its committed entry (LOG-01); every
+walk ends in exactly one `done` (TURN-04), unless its lease or its log is lost, and then says so.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from attrs import define, evolve, field, frozen
+
+from phasewalk.machine.deadlines import Clock, Timer
+from phasewalk.machine.documents import Encoded, encode, json_of, payload_of
+from phasewalk.machine.effects import Effect, EffectKind, EffectState
+from phasewalk.machine.engine import Engine, Step
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError, TableError
+from phasewalk.machine.guards import GUARDS, Asked
+from phasewalk.machine.outcomes import first_reason_of, outcome_of, reason_phase_of, stop_of
+from phasewalk.machine.phase import Phase, Report, checked_changes, checked_document
+from phasewalk.machine.ports import Ids, PhaseLog, Ports, TurnLog
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.records import (
+    ContractFrozen,
+    EffectIntended,
+    EffectSettled,
+    PhaseEntered,
+    PhaseExited,
+    Record,
+    TurnEnded,
+    TurnMoved,
+    TurnOpened,
+)
+from phasewalk.machine.table import Table
+from phasewalk.machine.text import clipped, storable
+from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.limits import Limits
+from phasewalk.machine.words import DELIVER, Outcome
+
+Witness = Callable[[Turn, Step, str, int], tuple[Record, ...]]
+"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us)."""
+
+
+@frozen
+class Definition:
+    """A machine: its table, its phases, and who explains its steps."""
+
+    table: Table
+    phases: Mapping[str, Phase]
+    witness: Witness = lambda turn, step, phase, now_us: ()
+    engine: Engine[Asked] = field(init=False)
+
+    @engine.default
+    def _bind(self) -> Engine[Asked]:
+        return Engine(self.table, GUARDS)
+
+    def __attrs_post_init__(self) -> None:
+        if set(self.phases) != set(self.table.phases):
+            odd = set(self.phases) ^ set(self.table.phases)
+            raise TableError(f"machine {self.table.name!r}: phases and table differ in {', '.join(sorted(odd))}")
+        for phase in self.phases.values():
+            strange = phase.events - self.table.events_of(phase.name)
+            if strange:
+                raise TableError(f"phase {phase.name!r} declares events without a row: {', '.join(sorted(strange))}")
+
+
+@frozen
+class Ended:
+    """A turn that was walked to its end; `known` when the trigger had been claimed before, and nothing was done."""
+
+    turn_id: str
+    turn: Turn | None
+    known: bool = False
+    log_lost: bool = False
+
+
+@frozen
+class Interruption:
+    """Why a phase is to stop: the event to take, and its reason."""
+
+    event: str
+    reason: Reason
+
+
+@define
+class _Walk:
+    """One walk in progress; lives in its own task."""
+
+    turn: Turn
+    phase: str
+    log: TurnLog | None = None
+    seq: int = 1
+    visits: dict[str, int] = field(factory=dict)
+    working: bool = False
+    pending: Interruption | None = None
+    outside: bool = False
+    timer: Timer | None = None
+    task: "asyncio.Task[Ended] | None" = None
+
+    def visit(self, phase: str) -> int:
+        self.visits[phase] = self.visits.get(phase, 0) + 1
+        return self.visits[phase]
+
+    def interrupt(self, interruption: Interruption) -> None:
+        """Stop the phase at work; between phases the next one finds it pending."""
+        if self.pending is None:
+            self.pending = interruption
+            if self.working and self.task is not None:
+                self.task.cancel()
+
+
+@frozen
+class TurnEffects:
+    """The effects port of one walk: intent and receipt go to the log before the turn knows of them."""
+
+    _walk: _Walk
+    _log: TurnLog
+    _clock: Clock
+    _ids: Ids
+
+    def all(self) -> tuple[Effect, ...]:
+        """Every effect so far."""
+        return self._walk.turn.effects
+
+    async def intend(self, kind: EffectKind, key: str, target: str, detail: object = None) -> str:
+        """Commit the intent so that it survives a power cut; only then does the effect count."""
+        effect = Effect(self._ids.effect_id(), kind, key, storable(target))
+        encoded = encode(detail)
+        now_us = self._clock.now_us()
+        intended = EffectIntended(effect.effect_id, kind, key, effect.target, now_us, encoded.text, encoded.payloads)
+        commit = self._log.write(intended, durable=True)
+        try:
+            await commit
+        except asyncio.CancelledError:
+            commit.result()
+            self._count(effect)
+            await self.failed(effect.effect_id, {"not_started": "the turn was stopped before it began"})
+            raise
+        self._count(effect)
+        return effect.effect_id
+
+    async def done(self, effect_id: str, detail: object = None, *records: Record) -> None:
+        """Commit the receipt; it is written also when the turn is cancelled meanwhile."""
+        await self._settle(effect_id, "receipt", EffectState.DONE, detail, records)
+
+    async def failed(self, effect_id: str, detail: object = None, *records: Record) -> None:
+        """Commit that it definitely did not happen."""
+        await self._settle(effect_id, "failed", EffectState.FAILED, detail, records)
+
+    def _count(self, effect: Effect) -> None:
+        self._walk.turn = evolve(self._walk.turn, effects=(*self._walk.turn.effects, effect))
+
+    async def _settle(
+        self,
+        effect_id: str,
+        kind: str,
+        state: EffectState,
+        detail: object,
+        records: tuple[Record, ...],
+    ) -> None:
+        text = json_of(detail) if detail is not None else None
+        effects = self._walk.turn.effects
+        self._walk.turn = evolve(
+            self._walk.turn,
+            effects=tuple(evolve(e, state=state) if e.effect_id == effect_id else e for e in effects),
+        )
+        await self._log.write(EffectSettled(effect_id, kind, self._clock.now_us(), text), *records)
+
+
+class Runner:
+    """Walks turns of one machine; many at once, each in its own task.
+
+    `ports_of` makes the world of one turn from its trigger, its log, its effects and its `keep`.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        log: PhaseLog,
+        clock: Clock,
+        ids: Ids,
+        ports_of: Callable[[Trigger, TurnLog, TurnEffects, Callable[..., None]], Ports],
+    ) -> None:
+        self._definition = definition
+        self._log = log
+        self._clock = clock
+        self._ids = ids
+        self._ports_of = ports_of
+        self._active: dict[str, _Walk] = {}
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The ids of the turns being walked."""
+        return tuple(self._active)
+
+    async def run(self, trigger: Trigger, limits: Limits) -> Ended:
+        """Walk a turn for `trigger` to its end.
+
+        A trigger that has a turn already comes back as `known`, and nothing is done. When the caller is
+        cancelled the turn is cancelled too, but still ends properly before this returns (TURN-04).
+        """
+        started = self._clock.monotonic()
+        turn = Turn(
+            turn_id=self._ids.turn_id(),
+            machine=self._definition.table.name,
+            trigger=trigger,
+            limits=limits,
+            started=started,
+            deadline=started + limits.turn,
+            token=self._ids.token(),
+        )
+        walk = _Walk(turn, self._definition.table.initial)
+        walk.task = asyncio.ensure_future(self._walk(walk))
+        cancelled = False
+        while not walk.task.done():
+            try:
+                await asyncio.shield(walk.task)
+            except asyncio.CancelledError:
+                if walk.task.done():
+                    break
+                cancelled = True
+                walk.interrupt(Interruption("cancelled", Reason.CANCELLED))
+        ended = walk.task.result()
+        if cancelled:
+            raise asyncio.CancelledError
+        return ended
+
+    def cancel(self, turn_id: str, reason: Reason) -> bool:
+        """Ask a walking turn to stop, with this reason; whether it is walking."""
+        walk = self._active.get(turn_id)
+        if walk is not None:
+            walk.interrupt(Interruption("cancelled", reason))
+        return walk is not None
+
+    async def _walk(self, walk: _Walk) -> Ended:
+        turn_id = walk.turn.turn_id
+        try:
+            walk.log = await self._open(walk)
+            if walk.log is None:
+                known = await self._log.find(walk.turn.trigger.key)
+                return Ended(known or turn_id, None, known=True)
+            self._active[turn_id] = walk
+            effects = TurnEffects(walk, walk.log, self._clock, self._ids)
+            ports = self._ports_of(walk.turn.trigger, walk.log, effects, lambda **changes: self._keep(walk, changes))
+            self._arm(walk)
+            while walk.phase != self._definition.table.final:
+                report, encoded = await self._perform(walk, ports)
+                await self._advance(walk, report, encoded)
+            return Ended(turn_id, walk.turn)
+        except LeaseLostError:
+            lost = evolve(walk.turn, outcome=Outcome.CANCELLED, reason=Reason.LEASE_LOST)
+            return Ended(turn_id, lost, log_lost=True)
+        except LogWriteError:
+            lost = evolve(walk.turn, outcome=Outcome.STOPPED, reason=Reason.LOG_WRITE_FAILED)
+            return Ended(turn_id, lost, log_lost=True)
+        finally:
+            self._active.pop(turn_id, None)
+            if walk.timer is not None:
+                walk.timer.cancel()
+
+    async def _open(self, walk: _Walk) -> TurnLog | None:
+        turn, trigger, now_us = walk.turn, walk.turn.trigger, self._clock.now_us()
+        opened = TurnOpened(
+            turn_id=turn.turn_id,
+            machine=turn.machine,
+            machine_hash=self._definition.table.digest,
+            kind=trigger.kind,
+            trigger_key=trigger.key,
+            guild_id=trigger.guild_id,
+            channel_id=trigger.channel_id,
+            channel_name=storable(trigger.channel_name),
+            user_id=trigger.user_id,
+            user_name=storable(trigger.user_name),
+            trigger_message_id=trigger.message_id,
+            text=payload_of(trigger.text),
+            started_us=now_us,
+            deadline_us=now_us + int(turn.limits.turn * 1_000_000),
+            addressed=trigger.addressed,
+        )
+        return await self._log.open(opened, turn.token, *self._entry(walk, walk.phase))
+
+    def _entry(self, walk: _Walk, phase_name: str) -> tuple[Record, ...]:
+        """The row of a visit's beginning; applies what its phase starts with."""
+        phase = self._definition.phases.get(phase_name)
+        detail = self._opened(walk, phase) if phase is not None and phase.opening is not None else None
+        now = self._clock.monotonic()
+        budget = None
+        if phase is not None and phase_name not in self._definition.table.shielded:
+            budget = max(int((self._limit_of(walk.turn, phase_name) - now) * 1000), 0)
+        seq = walk.seq
+        walk.seq += 1
+        return (
+            PhaseEntered(seq, phase_name, walk.visit(phase_name), self._clock.now_us(), int(now * 1e9), budget, detail),
+        )
+
+    def _opened(self, walk: _Walk, phase: Phase) -> str | None:
+        """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""
+        if phase.opening is None:
+            return None
+        try:
+            opening = phase.opening(walk.turn)
+            checked_changes(phase, opening.changes)
+            detail = json_of(opening.detail) if opening.detail else None
+        except Exception as error:  # noqa: BLE001 - see the docstring
+            walk.pending = Interruption("crashed", Reason.INTERNAL_ERROR)
+            return json_of({"error": type(error).__name__, "message": clipped(storable(_said_by(error)), 200)})
+        walk.turn = evolve(walk.turn, **opening.changes)
+        return detail
+
+    async def _perform(self, walk: _Walk, ports: Ports) -> tuple[Report, Encoded | None]:
+        """Let the phase work, or say why it did not end by itself. A result it has returned always wins."""
+        phase = self._definition.phases[walk.phase]
+        if walk.phase in self._definition.table.shielded:
+            return await self._perform_shielded(phase, walk.turn, ports)
+        due = self._due(walk)
+        if due is not None:
+            return Report(due.event, reason=due.reason), None
+        walk.working = True
+        try:
+            report = await phase.run(walk.turn, ports)
+        except asyncio.CancelledError:
+            return Report(*self._interrupted(walk)), None
+        except LeaseLostError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a phase raises ends the turn properly (TURN-04, FB-21)
+            return _crash(error)
+        finally:
+            walk.working = False
+        return _checked(phase, report)
+
+    async def _perform_shielded(self, phase: Phase, turn: Turn, ports: Ports) -> tuple[Report, Encoded | None]:
+        """Neither deadline nor cancellation stops this one."""
+        work = asyncio.ensure_future(phase.run(turn, ports))
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                continue
+        error = work.exception()
+        if isinstance(error, LeaseLostError):
+            raise error
+        if error is not None:
+            return _crash(error)
+        return _checked(phase, work.result())
+
+    def _due(self, walk: _Walk) -> Interruption | None:
+        """What is pending before the phase begins: a cancellation, or its deadline."""
+        if walk.pending is not None:
+            pending, walk.pending = walk.pending, None
+            return pending
+        if self._clock.monotonic() >= self._limit_of(walk.turn, walk.phase):
+            return Interruption("deadline_passed", Reason.DEADLINE_PASSED)
+        return None
+
+    def _interrupted(self, walk: _Walk) -> tuple[str, Mapping[str, object], Reason]:
+        """The event of a phase that was cancelled at work, by us or from outside."""
+        pending, walk.pending = walk.pending, None
+        if pending is None:
+            pending = Interruption("cancelled", Reason.CANCELLED)
+        if walk.task is not None:
+            walk.task.uncancel()
+        return pending.event, {}, pending.reason
+
+    def _limit_of(self, turn: Turn, phase: str) -> float:
+        return turn.deadline + (turn.limits.delivery_grace if phase == DELIVER else 0.0)
+
+    def _arm(self, walk: _Walk) -> None:
+        """Set the one timer of the walk to the limit of the phase it is in."""
+        if walk.timer is not None:
+            walk.timer.cancel()
+        interruption = Interruption("deadline_passed", Reason.DEADLINE_PASSED)
+        walk.timer = self._clock.call_at(
+            self._limit_of(walk.turn, walk.phase),
+            lambda: walk.interrupt(interruption) if walk.working else None,
+        )
+
+    async def _advance(self, walk: _Walk, report: Report, encoded: Encoded | None) -> None:
+        """Take the row for the report and commit the end of this visit with the beginning of the next."""
+        before, phase = walk.turn, walk.phase
+        turn = evolve(before, **report.changes) if report.changes else before
+        now = self._clock.monotonic()
+        now_us = self._clock.now_us()
+        try:
+            step = self._definition.engine.step(turn.turn_id, phase, report.event, Asked(turn, now, now_us))
+            witnessed = self._definition.witness(turn, step, phase, now_us)
+        except Exception as error:  # noqa: BLE001 - a guard that raises must not leave a turn without an end
+            if report.event == "crashed":
+                raise
+            crash, encoded = _crash(error)
+            await self._advance(walk, crash, encoded)
+            return
+        row = step.row
+        stop = turn.stop if row.cause is not None else stop_of(turn, phase, report.event, report.reason)
+        walk.turn = turn = evolve(turn, stop=stop, cause=row.cause or turn.cause)
+        exited = PhaseExited(
+            seq=walk.seq,
+            phase=phase,
+            visit=walk.visits[phase],
+            at_us=now_us,
+            mono_ns=int(now * 1e9),
+            event=report.event,
+            transition=row.id,
+            to_phase=row.target,
+            guards=json_of(step.guards) if step.guards else None,
+            reason=report.reason,
+            detail=encoded.text if encoded else None,
+            payloads=encoded.payloads if encoded else (),
+        )
+        walk.seq += 1
+        contract = _frozen_contract(before, turn)
+        walk.phase = row.target
+        entry = self._entry(walk, row.target)
+        if row.target == self._definition.table.final:
+            summary = self._ending(walk, phase, now_us)
+        else:
+            summary = self._moved(walk.turn, row.target)
+        await self._commit(walk, *contract, summary, exited, *report.records, *witnessed, *entry)
+        if phase == DELIVER or row.target == DELIVER:
+            self._arm(walk)
+
+    def _moved(self, turn: Turn, phase: str) -> TurnMoved:
+        return TurnMoved(
+            phase=phase,
+            attempts=turn.progress.calls,
+            rounds=turn.progress.rounds,
+            effects=len(turn.effects),
+            contract_hash=turn.contract.digest if turn.contract else None,
+        )
+
+    def _ending(self, walk: _Walk, phase: str, now_us: int) -> TurnEnded:
+        outcome, reason = outcome_of(walk.turn)
+        walk.turn = turn = evolve(walk.turn, outcome=outcome, reason=reason)
+        notice = notice_of(turn)
+        receipts = [d.receipt for d in turn.delivered if d.speech.kind in (EffectKind.ANSWER, EffectKind.NOTICE)]
+        return TurnEnded(
+            at_us=now_us,
+            outcome=outcome,
+            reason=reason,
+            reason_phase=reason_phase_of(turn, phase),
+            first_reason=first_reason_of(turn),
+            owner=turn.owner,
+            notice_code=notice,
+            reply_message_id=receipts[0] if receipts else None,
+            attempts=turn.progress.calls,
+            rounds=turn.progress.rounds,
+            effects=len(turn.effects),
+            contract_hash=turn.contract.digest if turn.contract else None,
+            flags=json_of(turn.flags) if turn.flags else None,
+        )
+
+    async def _commit(self, walk: _Walk, *records: Record) -> None:
+        """Commit, whatever is asked of us meanwhile: a walk between two phases cannot be stopped."""
+        if walk.log is None:
+            raise LogWriteError(f"turn {walk.turn.turn_id} has no log")
+        commit = walk.log.write(*records)
+        try:
+            await commit
+        except asyncio.CancelledError:
+            commit.result()
+            walk.interrupt(Interruption("cancelled", Reason.CANCELLED))
+
+    def _keep(self, walk: _Walk, changes: Mapping[str, object]) -> None:
+        """What a phase has found out and must not lose should it be stopped before it ends."""
+        checked_changes(self._definition.phases[walk.phase], changes)
+        walk.turn = evolve(walk.turn, **changes)
+
+
+def _frozen_contract(before: Turn, after: Turn) -> tuple[Record, ...]:
+    if after.contract is None or before.contract is not None:
+        return ()
+    return (ContractFrozen(after.contract.digest, after.contract.encoded),)
+
+
+def notice_of(turn: Turn) -> str | None:
+    """The code of the notice that went out in this turn."""
+    for delivered in turn.delivered:
+        if delivered.speech.notice is not None:
+            return delivered.speech.notice
+    return None
+
+
+def _checked(phase: Phase, report: Report) -> tuple[Report, Encoded | None]:
+    try:
+        return report, checked_document(phase, report)
+    except PhaseResultError as error:
+        return _crash(error, Reason.PHASE_RESULT_INVALID)
+
+
+def _crash(error: BaseException, reason: Reason | None = None) -> tuple[Report, Encoded]:
+    if reason is None:
+        reason = Reason.LOG_WRITE_FAILED if isinstance(error, LogWriteError) else Reason.INTERNAL_ERROR
+    detail = {"error": type(error).__name__, "message": clipped(storable(_said_by(error)), 200)}
+    return Report("crashed", reason=reason, detail=detail), encode(detail)
+
+
+def _said_by(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an exception whose own text fails is still an exception
+        return "an exception without readable text"
