@@ -68,7 +68,7 @@ def encode(value: object) -> Encoded:
 def json_of(value: object) -> str:
     """The JSON text of `value`, whole; raises `NotStorableError` naming the place of what cannot be stored."""
     try:
-        text = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        text = _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise _located(value, error) from error
     return text if text.isascii() else storable(text)
@@ -82,6 +82,9 @@ def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} cannot be stored; text, numbers, lists, objects and attrs values can")
+
+
+_ENCODER = json.JSONEncoder(default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @cache

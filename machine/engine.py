@@ -7,8 +7,8 @@ and cancellation are the runner's.
 Invariant: a refused or unknown event leaves the stepper as it was.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from attrs import define, frozen
 from transitions import Event, EventData, Machine, MachineError, Transition
@@ -57,6 +57,32 @@ class _Stepper(Generic[Asked]):
     taken: Row | None = None
 
 
+class _RowTransition(Transition):
+    """A row as the library's transition: asks its guards in order, keeps what they said, moves the stepper.
+
+    States here have no callbacks, so nothing else of `Transition.execute` is needed.
+    """
+
+    def __init__(self, row: Row, source: str, questions: Sequence[tuple[str, Callable[[Any], Verdict]]]) -> None:
+        super().__init__(source, row.target)
+        self._row = row
+        self._questions = questions
+
+    def execute(self, event_data: EventData) -> bool:
+        """Whether the row was taken."""
+        stepper: _Stepper[Any] = event_data.model
+        for name, guard in self._questions:
+            verdict = stepper.verdicts.get(name)
+            if verdict is None:
+                verdict = stepper.verdicts[name] = guard(stepper.asked)
+            stepper.said.append(GuardAsked(self._row.id, name, verdict.held, verdict.values))
+            if not verdict.held:
+                return False
+        stepper.state = self._row.target
+        stepper.taken = self._row
+        return True
+
+
 class Engine(Generic[Asked]):
     """One table bound to its guard functions; holds no turn and may be shared by all of them.
 
@@ -79,11 +105,10 @@ class Engine(Generic[Asked]):
             send_event=True,
         )
         for row in table.rows:
-            conditions = [self._condition(row, name) for name in row.guards]
+            questions = [(name, guards[name]) for name in row.guards]
             for event in row.events:
                 for source in row.sources:
-                    transition = Transition(source, row.target, conditions=conditions, before=_taker(row))
-                    self._event(event).add_transition(transition)
+                    self._event(event).add_transition(_RowTransition(row, source, questions))
 
     def step(self, turn_id: str, phase: str, event: str, asked: Asked) -> Step:
         """Take the first row of (phase, event) whose guards all hold.
@@ -107,23 +132,3 @@ class Engine(Generic[Asked]):
         if name not in self._machine.events:
             self._machine.events[name] = self._machine.event_cls(name, self._machine)
         return self._machine.events[name]
-
-    def _condition(self, row: Row, name: str) -> Callable[[EventData], bool]:
-        guard = self._guards[name]
-
-        def holds(event: EventData) -> bool:
-            stepper: _Stepper[Asked] = event.model
-            verdict = stepper.verdicts.get(name)
-            if verdict is None:
-                verdict = stepper.verdicts[name] = guard(stepper.asked)
-            stepper.said.append(GuardAsked(row.id, name, verdict.held, verdict.values))
-            return verdict.held
-
-        return holds
-
-
-def _taker(row: Row) -> Callable[[EventData], None]:
-    def take(event: EventData) -> None:
-        event.model.taken = row
-
-    return take

@@ -85,7 +85,11 @@ def attempts_left(asked: Asked) -> Verdict:
         return Verdict(held=False)
     return Verdict(
         allowed.attempts_left > 0,
-        {"left": allowed.attempts_left, "failures": asked.turn.progress.failures + 1, "limit": asked.turn.limits.attempts},
+        {
+            "left": allowed.attempts_left,
+            "failures": asked.turn.progress.failures + 1,
+            "limit": asked.turn.limits.attempts,
+        },
     )
 
 
@@ -140,7 +144,9 @@ def recent_enough(asked: Asked) -> Verdict:
     """Is the trigger young enough to be worth answering (TURN-14)?"""
     sent = asked.turn.trigger.sent_us
     age = 0.0 if sent is None else (asked.now_us - sent) / 1_000_000
-    return Verdict(age <= asked.turn.limits.recover_within, {"age": round(age, 3), "limit": asked.turn.limits.recover_within})
+    return Verdict(
+        age <= asked.turn.limits.recover_within, {"age": round(age, 3), "limit": asked.turn.limits.recover_within}
+    )
 
 
 GUARDS: Mapping[str, Callable[[Asked], Verdict]] = {

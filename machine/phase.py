@@ -52,7 +52,9 @@ def checked_changes(phase: Phase, changes: Mapping[str, object]) -> None:
     """Raise `PhaseResultError` for a field that `phase` has not declared, or of the wrong type."""
     for name, value in changes.items():
         if name not in phase.writes:
-            raise PhaseResultError(phase.name, name, "not declared; declared are " + (", ".join(sorted(phase.writes)) or "none"))
+            raise PhaseResultError(
+                phase.name, name, "not declared; declared are " + (", ".join(sorted(phase.writes)) or "none")
+            )
         types = FIELDS[name]
         if not isinstance(value, types):
             wanted = " or ".join(t.__name__ for t in types)
@@ -67,7 +69,9 @@ def checked_document(phase: Phase, report: object) -> Encoded | None:
     if not isinstance(report, Report):
         raise PhaseResultError(phase.name, "report", f"is {type(report).__name__}, declared is Report")
     if report.event not in phase.events:
-        raise PhaseResultError(phase.name, "event", f"{report.event!r} is not declared; declared are {', '.join(sorted(phase.events))}")
+        raise PhaseResultError(
+            phase.name, "event", f"{report.event!r} is not declared; declared are {', '.join(sorted(phase.events))}"
+        )
     checked_changes(phase, report.changes)
     if not report.detail and not report.changes:
         return None

@@ -244,5 +244,3 @@ class Ports:
     surface: Surface
     admission: Admission
     keep: Callable[..., None]
-
-

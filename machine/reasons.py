@@ -103,7 +103,10 @@ _TABLE: dict[Reason, tuple[Severity, str]] = {
     Reason.OWN_MESSAGE: ("info", "the bot wrote this message itself"),
     Reason.BOT_AUTHOR: ("info", "another bot wrote this message"),
     Reason.WEBHOOK_AUTHOR: ("info", "a webhook wrote this message"),
-    Reason.REQUIREMENT_UNAVAILABLE: ("warning", "the request needs a tool that this turn may not use or that does not exist"),
+    Reason.REQUIREMENT_UNAVAILABLE: (
+        "warning",
+        "the request needs a tool that this turn may not use or that does not exist",
+    ),
     Reason.REQUEST_UNCLEAR: ("info", "an action was asked for and nothing that the bot can do fits it"),
     Reason.CONTEXT_LIMIT: ("warning", "the prompt does not fit the model's context window"),
     Reason.DEADLINE_PASSED: ("warning", "the turn's time was used up"),
@@ -149,7 +152,10 @@ _TABLE: dict[Reason, tuple[Severity, str]] = {
     Reason.PROCESS_GONE: ("error", "the process died in the middle of the turn"),
     Reason.CLAIMS_EXHAUSTED: ("error", "the turn was started as often as it may be"),
     Reason.LOG_WRITE_FAILED: ("error", "the log could not be written, so the turn had to stop"),
-    Reason.PHASE_RESULT_INVALID: ("error", "a phase returned something that it had not declared or that cannot be stored"),
+    Reason.PHASE_RESULT_INVALID: (
+        "error",
+        "a phase returned something that it had not declared or that cannot be stored",
+    ),
     Reason.INTERNAL_ERROR: ("error", "a bug: an exception that nothing expected"),
     Reason.WITNESS_UNMET: ("error", "an urgent message was found and the model proposed nothing for it"),
     Reason.OPERATION_REFUSED: ("warning", "a proposed operation was refused"),

@@ -101,6 +101,7 @@ class ContractFrozen:
 
     digest: str
     body: str
+    at_us: int
 
 
 @frozen
@@ -244,4 +245,3 @@ Record = (
     | Said
     | HistoryTrimmed
 )
-

@@ -16,6 +16,7 @@ from phasewalk.machine.effects import Effect, EffectKind, EffectState
 from phasewalk.machine.engine import Engine, Step
 from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError, TableError
 from phasewalk.machine.guards import GUARDS, Asked
+from phasewalk.machine.limits import Limits
 from phasewalk.machine.outcomes import first_reason_of, outcome_of, reason_phase_of, stop_of
 from phasewalk.machine.phase import Phase, Report, checked_changes, checked_document
 from phasewalk.machine.ports import Ids, PhaseLog, Ports, TurnLog
@@ -34,7 +35,6 @@ from phasewalk.machine.records import (
 from phasewalk.machine.table import Table
 from phasewalk.machine.text import clipped, storable
 from phasewalk.machine.turn import Trigger, Turn
-from phasewalk.machine.limits import Limits
 from phasewalk.machine.words import DELIVER, Outcome
 
 Witness = Callable[[Turn, Step, str, int], tuple[Record, ...]]
@@ -84,7 +84,7 @@ class Interruption:
 
 @define
 class _Walk:
-    """One walk in progress; lives in its own task."""
+    """One walk in progress, in the task of whoever runs it. `outside` says that this task was cancelled by others."""
 
     turn: Turn
     phase: str
@@ -95,11 +95,17 @@ class _Walk:
     pending: Interruption | None = None
     outside: bool = False
     timer: Timer | None = None
-    task: "asyncio.Task[Ended] | None" = None
+    task: "asyncio.Task[object] | None" = None
 
     def visit(self, phase: str) -> int:
         self.visits[phase] = self.visits.get(phase, 0) + 1
         return self.visits[phase]
+
+    def cancelled_from_outside(self) -> None:
+        """Somebody cancelled the task that walks; the walk ends properly first, then the task gets its way."""
+        self.outside = True
+        if self.task is not None:
+            self.task.uncancel()
 
     def interrupt(self, interruption: Interruption) -> None:
         """Stop the phase at work; between phases the next one finds it pending."""
@@ -209,19 +215,9 @@ class Runner:
             deadline=started + limits.turn,
             token=self._ids.token(),
         )
-        walk = _Walk(turn, self._definition.table.initial)
-        walk.task = asyncio.ensure_future(self._walk(walk))
-        cancelled = False
-        while not walk.task.done():
-            try:
-                await asyncio.shield(walk.task)
-            except asyncio.CancelledError:
-                if walk.task.done():
-                    break
-                cancelled = True
-                walk.interrupt(Interruption("cancelled", Reason.CANCELLED))
-        ended = walk.task.result()
-        if cancelled:
+        walk = _Walk(turn, self._definition.table.initial, task=asyncio.current_task())
+        ended = await self._walk(walk)
+        if walk.outside:
             raise asyncio.CancelledError
         return ended
 
@@ -304,14 +300,14 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - see the docstring
             walk.pending = Interruption("crashed", Reason.INTERNAL_ERROR)
             return json_of({"error": type(error).__name__, "message": clipped(storable(_said_by(error)), 200)})
-        walk.turn = evolve(walk.turn, **opening.changes)
+        walk.turn = walk.turn.changed(opening.changes)
         return detail
 
     async def _perform(self, walk: _Walk, ports: Ports) -> tuple[Report, Encoded | None]:
         """Let the phase work, or say why it did not end by itself. A result it has returned always wins."""
         phase = self._definition.phases[walk.phase]
         if walk.phase in self._definition.table.shielded:
-            return await self._perform_shielded(phase, walk.turn, ports)
+            return await self._perform_shielded(phase, walk, ports)
         due = self._due(walk)
         if due is not None:
             return Report(due.event, reason=due.reason), None
@@ -328,20 +324,22 @@ class Runner:
             walk.working = False
         return _checked(phase, report)
 
-    async def _perform_shielded(self, phase: Phase, turn: Turn, ports: Ports) -> tuple[Report, Encoded | None]:
-        """Neither deadline nor cancellation stops this one."""
-        work = asyncio.ensure_future(phase.run(turn, ports))
-        while not work.done():
+    async def _perform_shielded(self, phase: Phase, walk: _Walk, ports: Ports) -> tuple[Report, Encoded | None]:
+        """Neither deadline nor cancellation stops this one; cancelled from outside, it starts over.
+
+        It may, since such a phase hands all its rows to the runner and commits none by itself.
+        """
+        while True:
             try:
-                await asyncio.wait({work})
+                report = await phase.run(walk.turn, ports)
             except asyncio.CancelledError:
-                continue
-        error = work.exception()
-        if isinstance(error, LeaseLostError):
-            raise error
-        if error is not None:
-            return _crash(error)
-        return _checked(phase, work.result())
+                walk.cancelled_from_outside()
+            except LeaseLostError:
+                raise
+            except Exception as error:  # noqa: BLE001 - as in _perform
+                return _crash(error)
+            else:
+                return _checked(phase, report)
 
     def _due(self, walk: _Walk) -> Interruption | None:
         """What is pending before the phase begins: a cancellation, or its deadline."""
@@ -356,7 +354,8 @@ class Runner:
         """The event of a phase that was cancelled at work, by us or from outside."""
         pending, walk.pending = walk.pending, None
         if pending is None:
-            pending = Interruption("cancelled", Reason.CANCELLED)
+            walk.cancelled_from_outside()
+            return "cancelled", {}, Reason.CANCELLED
         if walk.task is not None:
             walk.task.uncancel()
         return pending.event, {}, pending.reason
@@ -377,21 +376,22 @@ class Runner:
     async def _advance(self, walk: _Walk, report: Report, encoded: Encoded | None) -> None:
         """Take the row for the report and commit the end of this visit with the beginning of the next."""
         before, phase = walk.turn, walk.phase
-        turn = evolve(before, **report.changes) if report.changes else before
+        turn = before.changed(report.changes)
         now = self._clock.monotonic()
         now_us = self._clock.now_us()
         try:
             step = self._definition.engine.step(turn.turn_id, phase, report.event, Asked(turn, now, now_us))
             witnessed = self._definition.witness(turn, step, phase, now_us)
-        except Exception as error:  # noqa: BLE001 - a guard that raises must not leave a turn without an end
+        except Exception as error:
             if report.event == "crashed":
                 raise
-            crash, encoded = _crash(error)
-            await self._advance(walk, crash, encoded)
+            await self._advance(walk, *_crash(error))
             return
         row = step.row
         stop = turn.stop if row.cause is not None else stop_of(turn, phase, report.event, report.reason)
-        walk.turn = turn = evolve(turn, stop=stop, cause=row.cause or turn.cause)
+        if stop is not turn.stop or row.cause is not None:
+            turn = evolve(turn, stop=stop, cause=row.cause or turn.cause)
+        walk.turn = turn
         exited = PhaseExited(
             seq=walk.seq,
             phase=phase,
@@ -407,7 +407,7 @@ class Runner:
             payloads=encoded.payloads if encoded else (),
         )
         walk.seq += 1
-        contract = _frozen_contract(before, turn)
+        contract = _frozen_contract(before, turn, now_us)
         walk.phase = row.target
         entry = self._entry(walk, row.target)
         if row.target == self._definition.table.final:
@@ -456,19 +456,20 @@ class Runner:
         try:
             await commit
         except asyncio.CancelledError:
-            commit.result()
+            walk.cancelled_from_outside()
             walk.interrupt(Interruption("cancelled", Reason.CANCELLED))
+            commit.result()
 
     def _keep(self, walk: _Walk, changes: Mapping[str, object]) -> None:
         """What a phase has found out and must not lose should it be stopped before it ends."""
         checked_changes(self._definition.phases[walk.phase], changes)
-        walk.turn = evolve(walk.turn, **changes)
+        walk.turn = walk.turn.changed(changes)
 
 
-def _frozen_contract(before: Turn, after: Turn) -> tuple[Record, ...]:
+def _frozen_contract(before: Turn, after: Turn, now_us: int) -> tuple[Record, ...]:
     if after.contract is None or before.contract is not None:
         return ()
-    return (ContractFrozen(after.contract.digest, after.contract.encoded),)
+    return (ContractFrozen(after.contract.digest, after.contract.encoded, now_us),)
 
 
 def notice_of(turn: Turn) -> str | None:

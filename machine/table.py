@@ -12,7 +12,7 @@ from functools import cached_property
 from attrs import field, frozen
 
 from phasewalk.machine.errors import TableError
-from phasewalk.machine.words import DONE, RECORD, RECEIVED, Cause
+from phasewalk.machine.words import DONE, RECEIVED, RECORD, Cause
 
 INTERRUPTIONS = ("deadline_passed", "cancelled", "crashed", "interrupted")
 """Events that come from outside a phase; the first two never reach a shielded one."""

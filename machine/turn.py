@@ -6,7 +6,7 @@ nobody else changes one. Times are seconds on the monotonic clock unless a name 
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from phasewalk.machine.contract import Classification, Contract
 from phasewalk.machine.effects import Effect
@@ -225,6 +225,10 @@ class Turn:
     def kind(self) -> Kind:
         """What opened the turn."""
         return self.trigger.kind
+
+    def changed(self, changes: Mapping[str, object]) -> "Turn":
+        """The turn with these fields changed; whoever calls this has checked them against `FIELDS`."""
+        return evolve(self, **changes) if changes else self  # type: ignore[arg-type]
 
 
 def identical_calls(turn: Turn) -> int:

@@ -1,0 +1,32 @@
+"""The tools of the family `notes`: add, list, delete. They keep nothing themselves; a shelf does."""
+
+from phasewalk.machine.ports import ToolContext
+from phasewalk.phases.tools.declare import tool
+from phasewalk.phases.tools.registry import AnyTool
+from phasewalk.phases.tools.shelf import Shelf
+from phasewalk.phases.tools.stamps import KeptText, Number, iso
+
+FAMILY = "notes"
+
+
+def tools(shelf: Shelf) -> list[AnyTool]:
+    """The three tools on this shelf. Results say what happened in small JSON objects."""
+
+    @tool(family=FAMILY, name="notes_add")
+    async def add(text: KeptText, context: ToolContext) -> dict[str, object]:
+        """Keep a note for the person who asks, in this channel."""
+        number = await shelf.add_note(context.user_id, context.channel_id, text, context.now_us)
+        return {"added": number, "text": text}
+
+    @tool(family=FAMILY, effect="read_only", name="notes_list")
+    async def listing(context: ToolContext) -> dict[str, object]:
+        """List the notes that the person who asks has kept in this channel, oldest first."""
+        found = await shelf.notes(context.user_id, context.channel_id)
+        return {"notes": [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found]}
+
+    @tool(family=FAMILY, name="notes_delete")
+    async def delete(number: Number, context: ToolContext) -> dict[str, object]:
+        """Delete one note of the person who asks, by its number."""
+        return {"deleted": await shelf.delete_note(context.user_id, number), "number": number}
+
+    return [add, listing, delete]

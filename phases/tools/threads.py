@@ -1,0 +1,58 @@
+"""Runs a synchronous function beside the event loop (ENV-17).
+
+Owns the thread of one call. Invariant: neither a cancelled wait nor the end of the process waits for a
+function that hangs; what it returns after nobody waits any more goes to `late` and nowhere else.
+"""
+
+import asyncio
+import contextvars
+import itertools
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+_numbers = itertools.count(1)
+
+
+class ToolStoppedError(RuntimeError):
+    """A tool tried to end more than itself: `sys.exit`, `KeyboardInterrupt`, `StopIteration`."""
+
+
+async def in_thread(function: Callable[[], object], late: Callable[[], None] | None = None) -> object:
+    """The result of `function`, run in a thread of its own; what it raises is raised here.
+
+    Cancelling the wait leaves the thread running; `late` is then called on the loop when it ends. The thread is
+    a daemon: a pool would be joined when the interpreter exits, and one hung tool would keep the process alive.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[object] = loop.create_future()
+
+    def settle(result: object, error: BaseException | None) -> None:
+        if future.done():
+            if late is not None:
+                late()
+        elif error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    def work() -> None:
+        result: object = None
+        error: BaseException | None = None
+        try:
+            result = context.run(function)
+        except BaseException as raised:  # noqa: BLE001 - whatever a tool raises is its failure, never ours
+            error = contained(raised)
+        with suppress(RuntimeError):  # the loop has been closed meanwhile: nobody is left to tell
+            loop.call_soon_threadsafe(settle, result, error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=work, name=f"tool-{next(_numbers)}", daemon=True).start()
+    return await future
+
+
+def contained(error: BaseException) -> Exception:
+    """`error` itself when it is an ordinary exception, else a `ToolStoppedError` that names it."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    return ToolStoppedError(f"the tool raised {type(error).__name__}")

@@ -1,0 +1,114 @@
+"""Opens the one file: for writing (creating and migrating it), or for reading without touching it.
+
+Owns pragmas, versions and the refusal of files that are not ours. Knows no table but the migrations'.
+Invariant: a writing connection has WAL, foreign keys on and verified, and the present schema (LOG-02, LOG-04).
+"""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
+
+SCHEMA_VERSION = 1
+"""The version of the schema that this code writes; `PRAGMA user_version` of the file."""
+
+APPLICATION_ID = 0x70687361
+"""Marks the file as a phasewalk log (`PRAGMA application_id`)."""
+
+
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """The writing connection of a process; creates the file, or brings an older one up to date after copying it aside.
+
+    Raises `SchemaVersionError` for a newer file, `UnreadableLogError` for what is no phasewalk log, `StorageError`
+    when the place cannot be written.
+    """
+    version = _version_of(path) if path.exists() and path.stat().st_size else 0
+    if version < SCHEMA_VERSION:
+        if version > 0:
+            shutil.copy2(path, path.with_name(f"{path.name}.v{version}.bak"))
+        _migrate(path)
+    connection = _connected(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA cache_size = -32768")
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # checkpoints run beside the loop, see writer.py
+    connection.execute("PRAGMA busy_timeout = 0")  # waiting happens off the loop, see writer.py
+    if connection.execute("PRAGMA foreign_keys").fetchone() != (1,):
+        raise StorageError("this SQLite is built without foreign keys; phasewalk needs them")
+    return connection
+
+
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write, also in a folder that cannot be written (OPS-15).
+
+    Raises `UnreadableLogError` when there is no such file or it is no phasewalk log, `SchemaVersionError` when it
+    was written by a newer version.
+    """
+    if not path.exists():
+        raise UnreadableLogError(f"{path}: no such file; a run of 'phasewalk feed' or 'phasewalk turn' makes it")
+    _version_of(path)
+    return _reading(path)
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    address = path.absolute().as_uri()
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA busy_timeout = 5000")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            connection.close()
+            continue
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            raise UnreadableLogError(f"{path}: {error}") from error
+        return connection
+    raise UnreadableLogError(f"{path}: cannot be opened for reading")
+
+
+def _version_of(path: Path) -> int:
+    """The schema version of an existing file; 0 for a database that holds nothing yet."""
+    connection = _reading(path)
+    try:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        mark = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    except sqlite3.DatabaseError as error:
+        raise UnreadableLogError(f"{path}: not a readable SQLite database ({error})") from error
+    finally:
+        connection.close()
+    if tables and mark != APPLICATION_ID:
+        raise UnreadableLogError(f"{path}: an SQLite database, but not a phasewalk log")
+    if version > SCHEMA_VERSION:
+        raise SchemaVersionError(
+            f"{path}: written with schema version {version}, this phasewalk reads up to {SCHEMA_VERSION}; "
+            "use the newer phasewalk",
+        )
+    return version
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as error:
+        raise StorageError(f"{path}: cannot be opened for writing ({error}); a writable folder is needed") from error
+    return connection
+
+
+def _migrate(path: Path) -> None:
+    """Apply what is missing, through the migrations of sqlite-utils (imported only here: it costs 0.1 s)."""
+    from phasewalk.storage.migrations import migrate  # noqa: PLC0415 - see the docstring
+
+    connection = _connected(path)
+    try:
+        connection.execute("PRAGMA busy_timeout = 15000")
+        connection.execute("PRAGMA journal_mode = WAL")
+        migrate(connection)
+    except sqlite3.OperationalError as error:
+        raise StorageError(f"{path}: cannot be written ({error}); a writable folder is needed") from error
+    finally:
+        connection.close()

@@ -1,0 +1,236 @@
+"""The phase log over SQLite: claims triggers, writes the rows of a walk under its lease, knows its process.
+
+Owns the fencing of writes (TURN-13) and the process row. Invariant: a unit of a turn whose token is no longer
+the turn's writes nothing.
+"""
+
+import os
+import socket
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable
+from pathlib import Path
+
+from phasewalk.machine.deadlines import Clock, Commit
+from phasewalk.machine.documents import Payload, json_of
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, StorageError
+from phasewalk.machine.records import (
+    EffectIntended,
+    PhaseEntered,
+    PhaseExited,
+    Record,
+    TurnEnded,
+    TurnMoved,
+    TurnOpened,
+)
+from phasewalk.machine.table import Table
+from phasewalk.storage.process import started_mark
+from phasewalk.storage.statements import PAYLOAD, ROWS, Statement, ended, moved, opened, payload_row
+from phasewalk.storage.writer import Unit, Work, Writer
+
+LEASE_US = 300_000_000
+HEAVY_BYTES = 65_536
+KNOWN_PAYLOADS = 4096
+
+
+class KnownTriggerError(StorageError):
+    """The trigger has a turn already; used inside this file only."""
+
+
+class SqlitePhaseLog:
+    """The log as the runner sees it; `start` must have been called."""
+
+    def __init__(self, writer: Writer, reader: sqlite3.Connection, clock: Clock) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._clock = clock
+        self._process_id = 0
+        self._stored: OrderedDict[str, None] = OrderedDict()
+
+    @property
+    def process_id(self) -> int:
+        """The row of this process."""
+        return self._process_id
+
+    async def start(self, tables: Iterable[Table], command: str, version: str) -> None:
+        """Write down that this process begins, and the machines that it runs."""
+        now = self._clock.now_us()
+        machines = [(t.digest, t.name, json_of(t.as_document()), now) for t in tables]
+        row = (socket.gethostname(), os.getpid(), started_mark(os.getpid()), command, version, now, now)
+
+        def work(connection: sqlite3.Connection) -> int:
+            connection.executemany(
+                "INSERT OR IGNORE INTO machine (hash, name, body, first_seen_us) VALUES (?, ?, ?, ?)",
+                machines,
+            )
+            cursor = connection.execute(
+                "INSERT INTO process (host, pid, pid_started, command, version, started_us, heartbeat_us)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+            return cursor.lastrowid or 0
+
+        number = await self._writer.call(work)
+        self._process_id = int(str(number))
+
+    async def heartbeat(self) -> None:
+        """Say that this process lives, and keep the leases of its turns."""
+        now = self._clock.now_us()
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("UPDATE process SET heartbeat_us = ? WHERE process_id = ?", (now, self._process_id))
+            connection.execute(
+                "UPDATE turn SET lease_until_us = ? WHERE ended_us IS NULL AND process_id = ?",
+                (now + LEASE_US, self._process_id),
+            )
+
+        await self._writer.call(work)
+
+    async def end(self, why: str) -> None:
+        """Write down that this process ends in order."""
+        now = self._clock.now_us()
+        row = (now, why, now, self._process_id)
+        await self._writer.call(
+            lambda connection: connection.execute(
+                "UPDATE process SET ended_us = ?, end_reason = ?, heartbeat_us = ? WHERE process_id = ?",
+                row,
+            ),
+        )
+
+    async def open(self, opened_record: TurnOpened, token: str, *records: Record) -> "SqliteTurnLog | None":
+        """Claim the trigger with its first rows; None when it has a turn already (TURN-10)."""
+        turn_log = SqliteTurnLog(self, opened_record.turn_id, token)
+        claim = opened(opened_record, "received", self._process_id, token, LEASE_US)
+        _, statements = self._rows(opened_record.turn_id, token, records)
+        self._payload_rows(statements, [opened_record.text])
+        commit = Commit()
+
+        def work(connection: sqlite3.Connection) -> None:
+            if connection.execute(*claim).rowcount != 1:
+                raise KnownTriggerError(opened_record.trigger_key)
+            for sql, values in statements:
+                connection.execute(sql, values)
+
+        self._submit(work, commit, statements)
+        try:
+            await commit
+        except KnownTriggerError:
+            return None
+        return turn_log
+
+    async def find(self, trigger_key: str) -> str | None:
+        """The turn that holds this trigger."""
+        row = self._reader.execute("SELECT turn_id FROM turn WHERE trigger_key = ?", (trigger_key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    async def count_ignored(self, channel_id: str, reason: str) -> None:
+        """Count a message that opens no turn, so that "everything is ignored" can be seen."""
+        row = (self._process_id, channel_id, reason, self._clock.now_us())
+        await self._writer.call(
+            lambda connection: connection.execute(
+                "INSERT INTO ignored_message (process_id, channel_id, reason, count, last_us) VALUES (?, ?, ?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET count = count + 1, last_us = excluded.last_us",
+                row,
+            ),
+        )
+
+    def write(self, turn_id: str, token: str, records: tuple[Record, ...], *, durable: bool) -> Commit:
+        """Commit the records of one turn under its token."""
+        commit = Commit()
+        guard, statements = self._rows(turn_id, token, records)
+
+        def work(connection: sqlite3.Connection) -> None:
+            execute = connection.execute
+            if guard is not None:
+                holds = execute(*guard).rowcount == 1
+            else:
+                holds = execute(_HOLDS, (turn_id, token)).fetchone() is not None
+            if not holds:
+                raise LeaseLostError(f"turn {turn_id} belongs to another process or has ended")
+            for sql, values in statements:
+                execute(sql, values)
+
+        self._submit(work, commit, statements, durable=durable)
+        return commit
+
+    def _submit(self, work: Work, commit: Commit, statements: list[Statement], *, durable: bool = False) -> None:
+        """Hand a unit to the writer, and remember the payloads that it stores once it is committed."""
+        stored = [values for sql, values in statements if sql is PAYLOAD]
+        heavy = False
+        if stored:
+            digests = [str(values[0]) for values in stored]
+            commit.add_done_callback(lambda done: self._remember(digests) if done.exception() is None else None)
+            heavy = sum(len(body) for *_, body in stored if isinstance(body, bytes)) > HEAVY_BYTES
+        self._writer.submit(Unit(work, commit, durable, heavy))
+
+    def _remember(self, digests: list[str]) -> None:
+        for digest in digests:
+            self._stored[digest] = None
+        while len(self._stored) > KNOWN_PAYLOADS:
+            self._stored.popitem(last=False)
+
+    def count_loss(self, turn_id: str, rows: int, what: str) -> None:
+        """Write down that descriptive rows are missing, as soon as writing works again (LOG-03)."""
+        row = (self._clock.now_us(), turn_id, rows, what)
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT INTO log_loss (at_us, turn_id, rows, what) VALUES (?, ?, ?, ?)", row)
+            connection.execute("UPDATE turn SET log_gap = log_gap + ? WHERE turn_id = ?", (rows, turn_id))
+
+        commit = Commit()
+        commit.add_done_callback(lambda done: done.exception())
+        self._writer.submit(Unit(work, commit))
+
+    def _rows(self, turn_id: str, token: str, records: Iterable[Record]) -> tuple[Statement | None, list[Statement]]:
+        """The rows of `records`; first the summary that must change exactly one row, if there is one."""
+        guard: Statement | None = None
+        rows: list[Statement] = []
+        for record in records:
+            kind = type(record)
+            if kind is PhaseEntered or kind is PhaseExited or kind is EffectIntended:
+                if record.payloads:
+                    self._payload_rows(rows, record.payloads)
+                ROWS[kind](rows, turn_id, record)
+            elif kind is TurnMoved:
+                guard = moved(turn_id, token, record)
+            elif kind is TurnEnded:
+                guard = ended(turn_id, token, record)
+            else:
+                ROWS[kind](rows, turn_id, record)
+        return guard, rows
+
+    def _payload_rows(self, rows: list[Statement], payloads: Iterable[Payload]) -> None:
+        """Add the rows of payloads; those stored lately are passed over without compressing them again."""
+        for payload in payloads:
+            if payload.digest in self._stored:
+                self._stored.move_to_end(payload.digest)
+            else:
+                rows.append(payload_row(payload))
+
+
+_HOLDS = "SELECT 1 FROM turn WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
+
+
+class SqliteTurnLog:
+    """The log of one turn, under its lease."""
+
+    def __init__(self, log: SqlitePhaseLog, turn_id: str, token: str) -> None:
+        self._log = log
+        self._turn_id = turn_id
+        self._token = token
+
+    def write(self, *records: Record, durable: bool = False) -> Commit:
+        """Commit together; see `TurnLog.write`."""
+        return self._log.write(self._turn_id, self._token, records, durable=durable)
+
+    async def describe(self, *records: Record) -> None:
+        """Commit rows that only describe; what cannot be written is counted (LOG-03)."""
+        try:
+            await self.write(*records)
+        except LogWriteError as error:
+            self._log.count_loss(self._turn_id, len(records), str(error))
+
+
+def default_path() -> Path:
+    """Where the log lies unless the configuration says otherwise."""
+    return Path("phasewalk.db")

@@ -1,0 +1,292 @@
+"""How each record of the machine becomes rows: one SQL text a record type, its parameters made once.
+
+Owns the mapping; knows no connection and no order. A test holds that every record type has an entry.
+"""
+
+import zlib
+from collections.abc import Callable
+
+from phasewalk.machine import records as r
+from phasewalk.machine.documents import Payload
+
+Statement = tuple[str, tuple[object, ...]]
+Rows = list[Statement]
+
+COMPRESS_OVER = 160
+"""Payloads longer than this many bytes are compressed."""
+
+PAYLOAD = (
+    "INSERT INTO payload (digest, chars, encoding, body) VALUES (?, ?, ?, ?) ON CONFLICT (digest)"
+    " DO UPDATE SET encoding = excluded.encoding, body = excluded.body, pruned_us = NULL WHERE body IS NULL"
+)
+
+
+def payload_row(payload: Payload) -> Statement:
+    """The row of a payload; the same content is stored once."""
+    body = payload.text.encode()
+    if len(body) > COMPRESS_OVER:
+        packed = zlib.compress(body, 1)
+        if len(packed) < len(body):
+            return PAYLOAD, (payload.digest, len(payload.text), "zlib", packed)
+    return PAYLOAD, (payload.digest, len(payload.text), "utf-8", body)
+
+
+def _entered(rows: Rows, turn_id: str, e: r.PhaseEntered) -> None:
+    rows.append(
+        (
+            "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, budget_ms, detail)"
+            " VALUES (?, ?, ?, ?, 'enter', ?, ?, ?, ?)",
+            (turn_id, e.seq, e.phase, e.visit, e.at_us, e.mono_ns, e.budget_ms, e.detail),
+        ),
+    )
+
+
+def _exited(rows: Rows, turn_id: str, e: r.PhaseExited) -> None:
+    rows.append(
+        (
+            "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, event, transition, to_phase,"
+            " guards, reason, detail) VALUES (?, ?, ?, ?, 'exit', ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                turn_id,
+                e.seq,
+                e.phase,
+                e.visit,
+                e.at_us,
+                e.mono_ns,
+                e.event,
+                e.transition,
+                e.to_phase,
+                e.guards,
+                e.reason,
+                e.detail,
+            ),
+        ),
+    )
+
+
+def _contract(rows: Rows, _turn_id: str, c: r.ContractFrozen) -> None:
+    rows.append(
+        (
+            "INSERT OR IGNORE INTO contract (hash, body, first_seen_us) VALUES (?, ?, ?)",
+            (c.digest, c.body, c.at_us),
+        ),
+    )
+
+
+def _payload(rows: Rows, _turn_id: str, p: r.PayloadKept) -> None:
+    rows.append(payload_row(p.payload))
+
+
+def _attempt_started(rows: Rows, turn_id: str, a: r.AttemptStarted) -> None:
+    if a.request is not None:
+        rows.append(payload_row(a.request))
+    rows.append(
+        (
+            "INSERT INTO attempt (turn_id, n, cause, provider, model, api, status, started_us, request_digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)",
+            (turn_id, a.n, a.cause, a.provider, a.model, a.api, a.started_us, a.request.digest if a.request else None),
+        ),
+    )
+
+
+def _attempt_ended(rows: Rows, turn_id: str, a: r.AttemptEnded) -> None:
+    if a.response is not None:
+        rows.append(payload_row(a.response))
+    rows.append(
+        (
+            "UPDATE attempt SET status = ?, reason = ?, http_status = ?, retry_after_ms = ?, finish_reason = ?,"
+            " input_tokens = ?, output_tokens = ?, ended_us = ?, request_id = ?, message = ?, response_digest = ?"
+            " WHERE turn_id = ? AND n = ?",
+            (
+                a.status,
+                a.reason,
+                a.http_status,
+                a.retry_after_ms,
+                a.finish_reason,
+                a.input_tokens,
+                a.output_tokens,
+                a.ended_us,
+                a.request_id,
+                a.message,
+                a.response.digest if a.response else None,
+                turn_id,
+                a.n,
+            ),
+        ),
+    )
+
+
+def _considered(rows: Rows, turn_id: str, f: r.FallbackConsidered) -> None:
+    rows.append(
+        (
+            'INSERT INTO fallback_step (turn_id, step, at_us, provider, model, decision, reason, rule, "values")'
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (turn_id, f.step, f.at_us, f.provider, f.model, f.decision, f.reason, f.rule, f.values),
+        ),
+    )
+
+
+def _tool_started(rows: Rows, turn_id: str, t: r.ToolStarted) -> None:
+    rows.append(payload_row(t.arguments))
+    rows.append(
+        (
+            "INSERT INTO tool_call (turn_id, round, call_id, provider_call_id, name, effect, started_us, arguments_digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (turn_id, t.round, t.call_id, t.provider_call_id, t.name, t.effect, t.started_us, t.arguments.digest),
+        ),
+    )
+
+
+def _tool_ended(rows: Rows, turn_id: str, t: r.ToolEnded) -> None:
+    if t.result is not None:
+        rows.append(payload_row(t.result))
+    rows.append(
+        (
+            "UPDATE tool_call SET status = ?, reason = ?, ended_us = ?, result_digest = coalesce(?, result_digest)"
+            " WHERE turn_id = ? AND call_id = ?",
+            (t.status, t.reason, t.ended_us, t.result.digest if t.result else None, turn_id, t.call_id),
+        ),
+    )
+
+
+def _intended(rows: Rows, turn_id: str, e: r.EffectIntended) -> None:
+    rows.append(
+        (
+            "INSERT INTO effect (effect_id, turn_id, kind, idempotency_key, target) VALUES (?, ?, ?, ?, ?)",
+            (e.effect_id, turn_id, e.kind, e.idempotency_key, e.target),
+        ),
+    )
+    rows.append(
+        (
+            "INSERT INTO effect_event (effect_id, kind, at_us, detail) VALUES (?, 'intent', ?, ?)",
+            (e.effect_id, e.at_us, e.detail),
+        ),
+    )
+
+
+def _settled(rows: Rows, _turn_id: str, e: r.EffectSettled) -> None:
+    rows.append(
+        (
+            "INSERT INTO effect_event (effect_id, kind, at_us, detail) VALUES (?, ?, ?, ?)",
+            (e.effect_id, e.kind, e.at_us, e.detail),
+        ),
+    )
+
+
+def _said(rows: Rows, turn_id: str, m: r.Said) -> None:
+    rows.append(
+        (
+            "INSERT INTO message (turn_id, channel_id, role, author_id, author, text, at_us, message_id, unit, state, call)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                turn_id,
+                m.channel_id,
+                m.role,
+                m.author_id,
+                m.author,
+                m.text,
+                m.at_us,
+                m.message_id,
+                m.unit,
+                m.state,
+                m.call,
+            ),
+        ),
+    )
+
+
+def _trimmed(rows: Rows, _turn_id: str, h: r.HistoryTrimmed) -> None:
+    for entry_id in h.entry_ids:
+        rows.append(("UPDATE message SET trimmed_us = ? WHERE entry_id = ?", (h.at_us, entry_id)))
+
+
+MOVED = (
+    "UPDATE turn SET phase = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?"
+    " WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
+)
+
+
+def moved(turn_id: str, token: str, m: r.TurnMoved) -> Statement:
+    """The summary follows; changes one row, or the lease is lost."""
+    return MOVED, (m.phase, m.attempts, m.rounds, m.effects, m.contract_hash, turn_id, token)
+
+
+ENDED = (
+    "UPDATE turn SET phase = 'done', ended_us = ?, outcome = ?, reason = ?, reason_phase = ?, first_reason = ?,"
+    " owner = ?, notice_code = ?, reply_message_id = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?,"
+    " flags = ? WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
+)
+
+
+def ended(turn_id: str, token: str, e: r.TurnEnded) -> Statement:
+    """The one end; changes one row, or the lease is lost."""
+    return ENDED, (
+        e.at_us,
+        e.outcome,
+        e.reason,
+        e.reason_phase,
+        e.first_reason,
+        e.owner,
+        e.notice_code,
+        e.reply_message_id,
+        e.attempts,
+        e.rounds,
+        e.effects,
+        e.contract_hash,
+        e.flags,
+        turn_id,
+        token,
+    )
+
+
+OPENED = (
+    "INSERT OR IGNORE INTO turn (turn_id, machine, kind, trigger_key, guild_id, channel_id, channel_name, user_id,"
+    " user_name, trigger_message_id, text_digest, started_us, deadline_us, phase, addressed, addressed_by,"
+    " machine_hash, process_id, parent_turn_id, lease_token, lease_until_us)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def opened(o: r.TurnOpened, phase: str, process_id: int, token: str, lease_us: int) -> Statement:
+    """The claim of a trigger; changes no row when the trigger has a turn already (TURN-10)."""
+    return OPENED, (
+        o.turn_id,
+        o.machine,
+        o.kind,
+        o.trigger_key,
+        o.guild_id,
+        o.channel_id,
+        o.channel_name,
+        o.user_id,
+        o.user_name,
+        o.trigger_message_id,
+        o.text.digest,
+        o.started_us,
+        o.deadline_us,
+        phase,
+        int(o.addressed is not None),
+        o.addressed,
+        o.machine_hash,
+        process_id,
+        o.parent_turn_id,
+        token,
+        o.started_us + lease_us,
+    )
+
+
+ROWS: dict[type, Callable[..., None]] = {
+    r.PhaseEntered: _entered,
+    r.PhaseExited: _exited,
+    r.ContractFrozen: _contract,
+    r.PayloadKept: _payload,
+    r.AttemptStarted: _attempt_started,
+    r.AttemptEnded: _attempt_ended,
+    r.FallbackConsidered: _considered,
+    r.ToolStarted: _tool_started,
+    r.ToolEnded: _tool_ended,
+    r.EffectIntended: _intended,
+    r.EffectSettled: _settled,
+    r.Said: _said,
+    r.HistoryTrimmed: _trimmed,
+}
+"""The rows of every record that only appends or follows its own row."""
