@@ -86,5 +86,5 @@ def _label(edges: Iterable[Edge], marks: Mapping[Arc, Mark]) -> str:
     """A line for each event: the ids, each with its mark, then the event."""
     lines: dict[str, list[str]] = {}
     for edge in edges:
-        lines.setdefault(edge.event, []).append(encoded(edge.id, _ENTITY))
+        lines.setdefault(edge.event, []).append(encoded(edge.id, _ENTITY) + marks[edge.arc].text)
     return _BREAK.join(f"{' '.join(ids)} {encoded(event, _ENTITY)}" for event, ids in lines.items())

@@ -59,3 +59,10 @@ def test_names_of_up_to_40_characters_fit_80_columns_and_are_read_back(row_id, e
     text = render(graph)
     assert all(len(line) <= 80 or "&#95;" in line for line in text.splitlines())
     assert edges_in_text(text) == graph.arcs
+
+
+def test_a_row_too_long_for_one_line_is_wrapped_and_read_back_as_one():
+    row_id, event = "R" * 40, "e" * 36
+    graph = evolve(TINY, edges=(Edge(row_id, "one", event, "two"),))
+    assert f"\none\n  {row_id} {event}\n      -> two\n" in render(graph)
+    assert edges_in_text(render(graph)) == {("one", "two", row_id)}
