@@ -121,7 +121,7 @@ class _Walk:
         found = [f"{count} record(s) skipped: {reason}" for reason, count in sorted(self.skipped.items())]
         if duplicates:
             found.append(f"{duplicates} duplicate record(s) dropped: an id that stands twice is read once")
-        if self.fault is None and self.claimed not in (None, self.records):
+        if self.claimed not in (None, self.records):
             found.append(f"messageCount says {self.claimed}, but {self.records} record(s) were read")
         return tuple(f"{self.path}: {note}" for note in found)
 

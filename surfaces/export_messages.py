@@ -61,7 +61,7 @@ class ExportMessage:
 
     def line(self) -> str:
         """The message as one line of JSON, for `message_of_line`."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        return json.dumps(asdict(self, recurse=False), default=asdict, separators=(",", ":"))
 
 
 @frozen
