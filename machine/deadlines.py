@@ -82,6 +82,16 @@ async def within(
     return task.result()
 
 
+_in_background: set["asyncio.Task[Any]"] = set()
+
+
+def in_background(work: Coroutine[Any, Any, Any]) -> None:
+    """Let `work` run beside everything else, without anybody waiting for it; it must handle its own errors."""
+    task = asyncio.ensure_future(work)
+    _in_background.add(task)
+    task.add_done_callback(_in_background.discard)
+
+
 async def _done_before(task: "asyncio.Task[T]", limit: float, clock: Clock) -> bool:
     """Wait for `task` up to the instant; whether it has ended."""
     expired: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -58,6 +58,9 @@ class TurnLog(Protocol):
     async def describe(self, *records: Record) -> None:
         """Commit rows that only describe; a failure is counted as a loss and raises nothing (LOG-03)."""
 
+    async def afterwards(self, *records: Record) -> None:
+        """Commit what became known too late to matter, also after the turn has ended (TURN-08)."""
+
 
 class PhaseLog(Protocol):
     """The log as the runner sees it."""

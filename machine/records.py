@@ -122,6 +122,7 @@ class AttemptStarted:
     api: str
     started_us: int
     request: Payload | None = None
+    payloads: tuple[Payload, ...] = ()
 
 
 @frozen
@@ -221,9 +222,10 @@ class Said:
 
 @frozen
 class HistoryTrimmed:
-    """These history rows left the working window (ENV-36)."""
+    """The working window is brought back to these limits, behind what this turn added (ENV-07, ENV-11)."""
 
-    entry_ids: tuple[int, ...]
+    limit: int
+    per_channel: int
     at_us: int
 
 

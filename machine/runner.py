@@ -37,8 +37,8 @@ from phasewalk.machine.text import clipped, storable
 from phasewalk.machine.turn import Trigger, Turn
 from phasewalk.machine.words import DELIVER, Outcome
 
-Witness = Callable[[Turn, Step, str, int], tuple[Record, ...]]
-"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us)."""
+Witness = Callable[[Turn, Step, str, int, float], tuple[Record, ...]]
+"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us, monotonic seconds)."""
 
 
 @frozen
@@ -47,7 +47,7 @@ class Definition:
 
     table: Table
     phases: Mapping[str, Phase]
-    witness: Witness = lambda turn, step, phase, now_us: ()
+    witness: Witness = lambda *_: ()
     engine: Engine[Asked] = field(init=False)
 
     @engine.default
@@ -66,12 +66,16 @@ class Definition:
 
 @frozen
 class Ended:
-    """A turn that was walked to its end; `known` when the trigger had been claimed before, and nothing was done."""
+    """A turn that was walked to its end; `known` when the trigger had been claimed before, and nothing was done.
+
+    `log_lost` says that its end could not be written, `problem` why; recovery settles it.
+    """
 
     turn_id: str
     turn: Turn | None
     known: bool = False
     log_lost: bool = False
+    problem: str | None = None
 
 
 @frozen
@@ -243,12 +247,12 @@ class Runner:
                 report, encoded = await self._perform(walk, ports)
                 await self._advance(walk, report, encoded)
             return Ended(turn_id, walk.turn)
-        except LeaseLostError:
+        except LeaseLostError as error:
             lost = evolve(walk.turn, outcome=Outcome.CANCELLED, reason=Reason.LEASE_LOST)
-            return Ended(turn_id, lost, log_lost=True)
-        except LogWriteError:
+            return Ended(turn_id, lost, log_lost=True, problem=str(error))
+        except LogWriteError as error:
             lost = evolve(walk.turn, outcome=Outcome.STOPPED, reason=Reason.LOG_WRITE_FAILED)
-            return Ended(turn_id, lost, log_lost=True)
+            return Ended(turn_id, lost, log_lost=True, problem=str(error))
         finally:
             self._active.pop(turn_id, None)
             if walk.timer is not None:
@@ -381,7 +385,7 @@ class Runner:
         now_us = self._clock.now_us()
         try:
             step = self._definition.engine.step(turn.turn_id, phase, report.event, Asked(turn, now, now_us))
-            witnessed = self._definition.witness(turn, step, phase, now_us)
+            witnessed = self._definition.witness(turn, step, phase, now_us, now)
         except Exception as error:
             if report.event == "crashed":
                 raise
@@ -431,7 +435,8 @@ class Runner:
         outcome, reason = outcome_of(walk.turn)
         walk.turn = turn = evolve(walk.turn, outcome=outcome, reason=reason)
         notice = notice_of(turn)
-        receipts = [d.receipt for d in turn.delivered if d.speech.kind in (EffectKind.ANSWER, EffectKind.NOTICE)]
+        spoken = (d for d in turn.delivered if d.speech.kind in (EffectKind.ANSWER, EffectKind.NOTICE))
+        receipts = [d.receipt for d in spoken if d.receipt.isdigit()]  # only a message id names a message
         return TurnEnded(
             at_us=now_us,
             outcome=outcome,

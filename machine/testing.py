@@ -142,6 +142,10 @@ class MemoryTurnLog:
         """Append."""
         self._log.rows.extend((self._turn_id, record) for record in records)
 
+    async def afterwards(self, *records: Record) -> None:
+        """Append."""
+        self._log.rows.extend((self._turn_id, record) for record in records)
+
 
 @define
 class MemoryLog:

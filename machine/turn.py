@@ -54,7 +54,10 @@ class Trigger:
 
 @frozen
 class HistoryEntry:
-    """One entry of the conversation, as the prompt shows it. `entry_id` is its row in the log."""
+    """One entry of the conversation. `entry_id` is its row in the log, `seen` whether people saw it (ENV-32).
+
+    An entry of role `tool` carries its `call`; `unit` ties it to the others of its round (ENV-11).
+    """
 
     role: str
     text: str
@@ -64,6 +67,7 @@ class HistoryEntry:
     unit: str = ""
     channel_id: str = ""
     call: "ToolCall | None" = None
+    seen: bool = True
 
 
 @frozen
@@ -209,6 +213,7 @@ class Turn:
     failure: Failure | None = None
     first_failure: Failure | None = None
     skipped: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     envelope: Envelope | None = None
     plan: Plan | None = None
     delivered: tuple[Delivered, ...] = ()
@@ -263,6 +268,7 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "failure": (Failure, type(None)),
     "first_failure": (Failure,),
     "skipped": (tuple,),
+    "missing": (tuple,),
     "envelope": (Envelope,),
     "plan": (Plan,),
     "delivered": (tuple,),

@@ -9,13 +9,14 @@ import socket
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
-from pathlib import Path
 
 from phasewalk.machine.deadlines import Clock, Commit
 from phasewalk.machine.documents import Payload, json_of
 from phasewalk.machine.errors import LeaseLostError, LogWriteError, StorageError
 from phasewalk.machine.records import (
+    AttemptStarted,
     EffectIntended,
+    HistoryTrimmed,
     PhaseEntered,
     PhaseExited,
     Record,
@@ -24,6 +25,7 @@ from phasewalk.machine.records import (
     TurnOpened,
 )
 from phasewalk.machine.table import Table
+from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
 from phasewalk.storage.statements import PAYLOAD, ROWS, Statement, ended, moved, opened, payload_row
 from phasewalk.storage.writer import Unit, Work, Writer
@@ -31,6 +33,10 @@ from phasewalk.storage.writer import Unit, Work, Writer
 LEASE_US = 300_000_000
 HEAVY_BYTES = 65_536
 KNOWN_PAYLOADS = 4096
+
+
+_WITH_PAYLOADS = frozenset({PhaseEntered, PhaseExited, EffectIntended, AttemptStarted})
+_Rows = tuple[Statement | None, list[Statement], HistoryTrimmed | None]
 
 
 class KnownTriggerError(StorageError):
@@ -101,7 +107,7 @@ class SqlitePhaseLog:
         """Claim the trigger with its first rows; None when it has a turn already (TURN-10)."""
         turn_log = SqliteTurnLog(self, opened_record.turn_id, token)
         claim = opened(opened_record, "received", self._process_id, token, LEASE_US)
-        _, statements = self._rows(opened_record.turn_id, token, records)
+        _, statements, _ = self._rows(opened_record.turn_id, token, records)
         self._payload_rows(statements, [opened_record.text])
         commit = Commit()
 
@@ -123,6 +129,10 @@ class SqlitePhaseLog:
         row = self._reader.execute("SELECT turn_id FROM turn WHERE trigger_key = ?", (trigger_key,)).fetchone()
         return None if row is None else str(row[0])
 
+    def knows(self, turn_id: str) -> bool:
+        """Whether the log holds this turn."""
+        return self._reader.execute("SELECT 1 FROM turn WHERE turn_id = ?", (turn_id,)).fetchone() is not None
+
     async def count_ignored(self, channel_id: str, reason: str) -> None:
         """Count a message that opens no turn, so that "everything is ignored" can be seen."""
         row = (self._process_id, channel_id, reason, self._clock.now_us())
@@ -137,7 +147,7 @@ class SqlitePhaseLog:
     def write(self, turn_id: str, token: str, records: tuple[Record, ...], *, durable: bool) -> Commit:
         """Commit the records of one turn under its token."""
         commit = Commit()
-        guard, statements = self._rows(turn_id, token, records)
+        guard, statements, trim = self._rows(turn_id, token, records)
 
         def work(connection: sqlite3.Connection) -> None:
             execute = connection.execute
@@ -149,6 +159,8 @@ class SqlitePhaseLog:
                 raise LeaseLostError(f"turn {turn_id} belongs to another process or has ended")
             for sql, values in statements:
                 execute(sql, values)
+            if trim is not None:
+                trim_window(connection, trim)
 
         self._submit(work, commit, statements, durable=durable)
         return commit
@@ -169,6 +181,18 @@ class SqlitePhaseLog:
         while len(self._stored) > KNOWN_PAYLOADS:
             self._stored.popitem(last=False)
 
+    def write_afterwards(self, turn_id: str, records: tuple[Record, ...]) -> Commit:
+        """Commit what became known after the turn had ended; changes nothing of its end."""
+        commit = Commit()
+        _, statements, _ = self._rows(turn_id, "", records)
+
+        def work(connection: sqlite3.Connection) -> None:
+            for sql, values in statements:
+                connection.execute(sql, values)
+
+        self._submit(work, commit, statements)
+        return commit
+
     def count_loss(self, turn_id: str, rows: int, what: str) -> None:
         """Write down that descriptive rows are missing, as soon as writing works again (LOG-03)."""
         row = (self._clock.now_us(), turn_id, rows, what)
@@ -181,23 +205,24 @@ class SqlitePhaseLog:
         commit.add_done_callback(lambda done: done.exception())
         self._writer.submit(Unit(work, commit))
 
-    def _rows(self, turn_id: str, token: str, records: Iterable[Record]) -> tuple[Statement | None, list[Statement]]:
-        """The rows of `records`; first the summary that must change exactly one row, if there is one."""
+    def _rows(self, turn_id: str, token: str, records: Iterable[Record]) -> _Rows:
+        """The rows of `records`; apart from them the summary that must change exactly one row, and the trimming."""
         guard: Statement | None = None
+        trim: HistoryTrimmed | None = None
         rows: list[Statement] = []
         for record in records:
             kind = type(record)
-            if kind is PhaseEntered or kind is PhaseExited or kind is EffectIntended:
-                if record.payloads:
-                    self._payload_rows(rows, record.payloads)
-                ROWS[kind](rows, turn_id, record)
-            elif kind is TurnMoved:
+            if kind is TurnMoved:
                 guard = moved(turn_id, token, record)
             elif kind is TurnEnded:
                 guard = ended(turn_id, token, record)
+            elif kind is HistoryTrimmed:
+                trim = record
             else:
+                if kind in _WITH_PAYLOADS and record.payloads:
+                    self._payload_rows(rows, record.payloads)
                 ROWS[kind](rows, turn_id, record)
-        return guard, rows
+        return guard, rows, trim
 
     def _payload_rows(self, rows: list[Statement], payloads: Iterable[Payload]) -> None:
         """Add the rows of payloads; those stored lately are passed over without compressing them again."""
@@ -231,6 +256,9 @@ class SqliteTurnLog:
             self._log.count_loss(self._turn_id, len(records), str(error))
 
 
-def default_path() -> Path:
-    """Where the log lies unless the configuration says otherwise."""
-    return Path("phasewalk.db")
+    async def afterwards(self, *records: Record) -> None:
+        """Commit what became known too late to matter; see `TurnLog.afterwards`."""
+        try:
+            await self._log.write_afterwards(self._turn_id, records)
+        except LogWriteError as error:
+            self._log.count_loss(self._turn_id, len(records), str(error))

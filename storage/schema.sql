@@ -76,7 +76,7 @@ CREATE TABLE turn (
     owner TEXT CHECK (owner IN ('model', 'tool', 'notice')),
     notice_code TEXT,
     flags TEXT,
-    contract_hash TEXT REFERENCES contract (hash),
+    contract_hash TEXT REFERENCES contract (hash) DEFERRABLE INITIALLY DEFERRED,
     machine_hash TEXT NOT NULL REFERENCES machine (hash),
     process_id INTEGER NOT NULL REFERENCES process (process_id),
     parent_turn_id TEXT REFERENCES turn (turn_id),

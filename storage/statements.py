@@ -195,11 +195,6 @@ def _said(rows: Rows, turn_id: str, m: r.Said) -> None:
     )
 
 
-def _trimmed(rows: Rows, _turn_id: str, h: r.HistoryTrimmed) -> None:
-    for entry_id in h.entry_ids:
-        rows.append(("UPDATE message SET trimmed_us = ? WHERE entry_id = ?", (h.at_us, entry_id)))
-
-
 MOVED = (
     "UPDATE turn SET phase = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?"
     " WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
@@ -287,6 +282,5 @@ ROWS: dict[type, Callable[..., None]] = {
     r.EffectIntended: _intended,
     r.EffectSettled: _settled,
     r.Said: _said,
-    r.HistoryTrimmed: _trimmed,
 }
-"""The rows of every record that only appends or follows its own row."""
+"""The rows of every record that only appends or follows its own row; the others are written by the log itself."""

@@ -12,7 +12,8 @@ SELECT e.effect_id, e.turn_id, e.kind, e.idempotency_key, e.target,
     CASE WHEN last.kind <> 'intent' THEN last.at_us END AS settled_us,
     CASE WHEN last.kind <> 'intent' THEN last.at END AS settled,
     first.detail AS intent_detail,
-    CASE WHEN last.kind <> 'intent' THEN last.detail END AS settled_detail
+    CASE WHEN last.kind <> 'intent' THEN last.detail END AS settled_detail,
+    first.effect_event_id AS position
 FROM effect AS e
 JOIN turn AS t ON t.turn_id = e.turn_id
 JOIN effect_event AS first ON first.effect_event_id = (

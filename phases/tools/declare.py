@@ -21,6 +21,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, PydanticJs
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.ports import ToolContext, ToolInfo
+from phasewalk.phases.problems import first_problem
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,6 +59,11 @@ class Tool(Generic[P, R]):
         """What the model calls it."""
         return self.info.schema.name
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters, without the context."""
+        return tuple(str(field.alias) for field in self.model.model_fields.values())
+
     @cached_property
     def signature(self) -> str:
         """The accepted arguments for error messages: `city, days (optional)`."""
@@ -74,9 +80,7 @@ class Tool(Generic[P, R]):
         try:
             self.parsed(arguments)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            where = ".".join(str(step) for step in first["loc"]) or "arguments"
-            return f"{where}: {_lowered(first['msg'])}; {self.name} accepts {self.signature}"
+            return f"{first_problem(error, self.names)}; {self.name} accepts {self.signature}"
         return None
 
 

@@ -5,14 +5,14 @@ contract's affair. Invariant: names are unique, and nothing is added after const
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.ports import ToolContext, ToolInfo
 from phasewalk.phases.tools.declare import CONTEXT, Tool
-from phasewalk.phases.tools.threads import contained, in_thread
+from phasewalk.phases.tools.threads import Late, contained, in_thread
 
 AnyTool = Tool[..., Any]
 
@@ -47,13 +47,11 @@ class Registry:
             return f"there is no tool {name!r}; there are {', '.join(self._tools) or 'none'}"
         return tool.problem_with(arguments)
 
-    async def run(
-        self, name: str, arguments: str, context: ToolContext, late: Callable[[], None] | None = None
-    ) -> object:
+    async def run(self, name: str, arguments: str, context: ToolContext, late: Late | None = None) -> object:
         """The result of a tool whose arguments have been checked; anything it raises is its failure.
 
         A synchronous function runs in a thread of its own (ENV-17). When the wait for it is cancelled, it cannot
-        be stopped: `late` is called when it ends all the same, and its result is dropped (TURN-08).
+        be stopped: `late` is told its result when it ends all the same (TURN-08).
         """
         tool = self._tools[name]
         keywords = tool.parsed(arguments)

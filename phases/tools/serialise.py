@@ -8,6 +8,7 @@ import base64
 import dataclasses
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -29,6 +30,8 @@ _DEPTH = 40
 _ITEMS = 100_000
 _PRINTABLE_BITS = 12_000
 """Python refuses to print integers of more than 4,300 digits; this is safely below."""
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+(?=>)")
 
 _JOINERS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-15}\N{VARIATION SELECTOR-16}"
 _SKIN_TONES = range(0x1F3FB, 0x1F400)
@@ -186,8 +189,5 @@ def _parts(value: object) -> Mapping[object, object] | Iterable[object] | None:
 
 
 def _said(value: object) -> str:
-    """What an object says of itself, unless that is only where it lies in memory."""
-    cls = type(value)
-    if cls.__str__ is object.__str__ and cls.__repr__ is object.__repr__:
-        return f"<{cls.__name__}>"
-    return str(value)
+    """What an object says of itself, without where it lies in memory."""
+    return _ADDRESS.sub("", str(value))

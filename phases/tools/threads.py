@@ -11,6 +11,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+Late = Callable[[object, Exception | None], None]
+"""Told the result or the error of a function that ended after its caller had stopped waiting."""
+
 _numbers = itertools.count(1)
 
 
@@ -18,19 +21,20 @@ class ToolStoppedError(RuntimeError):
     """A tool tried to end more than itself: `sys.exit`, `KeyboardInterrupt`, `StopIteration`."""
 
 
-async def in_thread(function: Callable[[], object], late: Callable[[], None] | None = None) -> object:
+async def in_thread(function: Callable[[], object], late: Late | None = None) -> object:
     """The result of `function`, run in a thread of its own; what it raises is raised here.
 
-    Cancelling the wait leaves the thread running; `late` is then called on the loop when it ends. The thread is
-    a daemon: a pool would be joined when the interpreter exits, and one hung tool would keep the process alive.
+    Cancelling the wait leaves the thread running; `late` is then called on the loop, with the result or the
+    error, when it ends. The thread is a daemon: a pool would be joined when the interpreter exits, and one hung
+    tool would keep the process alive.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[object] = loop.create_future()
 
-    def settle(result: object, error: BaseException | None) -> None:
+    def settle(result: object, error: Exception | None) -> None:
         if future.done():
             if late is not None:
-                late()
+                late(result, error)
         elif error is not None:
             future.set_exception(error)
         else:
@@ -38,7 +42,7 @@ async def in_thread(function: Callable[[], object], late: Callable[[], None] | N
 
     def work() -> None:
         result: object = None
-        error: BaseException | None = None
+        error: Exception | None = None
         try:
             result = context.run(function)
         except BaseException as raised:  # noqa: BLE001 - whatever a tool raises is its failure, never ours

@@ -1,0 +1,107 @@
+"""Phase `freeze_contract`: from what the message is about to what this turn may use (CON-10..14).
+
+Owns the selection of tools under policy. Selecting is not permitting: policy is applied before anything is
+frozen, and a family without a permitted tool is a missing requirement, never a silent substitution (CON-12).
+"""
+
+from attrs import frozen
+
+from phasewalk.machine.contract import Classification, Contract
+from phasewalk.machine.phase import Phase, Report
+from phasewalk.machine.ports import Ports, Settings, ToolInfo
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.words import FREEZE_CONTRACT
+
+KEEPS_FACTS = frozenset({"notes", "tasks", "memory", "calendar"})
+"""Families that keep facts; an incognito turn has none of them (CON-10)."""
+
+
+@frozen
+class Selection:
+    """The tools that the named families come to, and the families that came to nothing."""
+
+    offered: tuple[ToolInfo, ...]
+    required: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def permitted(tool: ToolInfo, settings: Settings, user_id: str) -> bool:
+    """Whether policy lets this person's turn use `tool` now."""
+    if tool.schema.name in settings.disabled_tools or tool.family in settings.disabled_families:
+        return False
+    if tool.owner_only and user_id not in settings.owners:
+        return False
+    if settings.plan_only and tool.mutating:
+        return False
+    return not (settings.incognito and tool.family in KEEPS_FACTS)
+
+
+def select(families: tuple[str, ...], executable: tuple[ToolInfo, ...], existing: tuple[ToolInfo, ...]) -> Selection:
+    """The tools of `families` among the executable ones; a family is missing without any, or without its required one."""
+    offered: list[ToolInfo] = []
+    required: list[str] = []
+    missing: list[str] = []
+    for family in families:
+        members = [tool for tool in executable if tool.family == family]
+        needed = {tool.schema.name for tool in existing if tool.required_for == family}
+        names = {tool.schema.name for tool in members}
+        if not members or not needed <= names:
+            missing.append(family)
+        offered.extend(members)
+        required.extend(sorted(needed & names))
+    return Selection(tuple(offered), tuple(required), tuple(missing))
+
+
+async def freeze_contract(turn: Turn, ports: Ports) -> Report:
+    """Report `contract_frozen`, or `requirement_unavailable` or `request_unclear` where nothing can be done."""
+    settings, trigger = ports.settings, turn.trigger
+    classification = turn.classification or Classification("none")
+    if classification.selection == "unknown" and settings.unclear == "ask" and trigger.speaks_to_bot:
+        return Report("request_unclear", reason=Reason.REQUEST_UNCLEAR, detail={"evidence": classification.evidence})
+    existing = tuple(ports.tools.all().values())
+    executable = tuple(tool for tool in existing if permitted(tool, settings, trigger.user_id))
+    selection = select(classification.families, executable, existing)
+    if selection.missing and trigger.speaks_to_bot:
+        return Report(
+            "requirement_unavailable",
+            changes={"missing": selection.missing},
+            reason=Reason.REQUIREMENT_UNAVAILABLE,
+            detail={"evidence": classification.evidence},
+        )
+    if selection.missing:
+        selection = Selection((), (), selection.missing)
+    contract = _contract(classification, selection, executable, settings, trigger)
+    return Report("contract_frozen", changes={"contract": contract})
+
+
+def _contract(
+    classification: Classification,
+    selection: Selection,
+    executable: tuple[ToolInfo, ...],
+    settings: Settings,
+    trigger: Trigger,
+) -> Contract:
+    offered = sorted(selection.offered, key=lambda tool: tool.schema.name)
+    return Contract(
+        selection=classification.selection,
+        families=classification.families,
+        required=selection.required,
+        offered=tuple(tool.schema.name for tool in offered),
+        executable=tuple(sorted(tool.schema.name for tool in executable)),
+        schemas=tuple(tool.schema for tool in offered),
+        channels=tuple(dict.fromkeys((trigger.channel_name, *settings.allowed_channels))),
+        staff_channel=settings.staff_channel,
+        candidates=settings.candidates,
+        capabilities=("tools",) if offered else (),
+        limits=settings.limits,
+        asks_back=classification.selection == "unknown",
+    )
+
+
+PHASE = Phase(
+    FREEZE_CONTRACT,
+    freeze_contract,
+    {"contract_frozen", "requirement_unavailable", "request_unclear"},
+    {"contract", "missing"},
+)

@@ -1,0 +1,28 @@
+"""Phase `received`: is this only to be archived, and may a turn start now?
+
+Knows no table and no other phase. Costs nothing: neither a model nor a tool is touched here (TURN-11).
+"""
+
+from phasewalk.machine.phase import Phase, Report
+from phasewalk.machine.ports import Ports, Settings
+from phasewalk.machine.turn import Turn
+from phasewalk.machine.words import RECEIVED
+
+
+def matches_short_path(settings: Settings, channel: str, user: str) -> bool:
+    """Whether a rule of `short-path` finds both the channel's and the user's name (ENV-05)."""
+    return any(c.search(channel) and u.search(user) for c, u in settings.short_path)
+
+
+async def received(turn: Turn, ports: Ports) -> Report:
+    """Report `short_path_matched`, `admission_refused` with its reason, or `admitted`."""
+    trigger = turn.trigger
+    if matches_short_path(ports.settings, trigger.channel_name, trigger.user_name):
+        return Report("short_path_matched", detail={"channel": trigger.channel_name, "user": trigger.user_name})
+    refusal = await ports.admission.refusal(trigger)
+    if refusal is not None:
+        return Report("admission_refused", reason=refusal)
+    return Report("admitted")
+
+
+PHASE = Phase(RECEIVED, received, {"admitted", "short_path_matched", "admission_refused"})

@@ -1,0 +1,59 @@
+"""The conversation as kept in the table `message`: the working window that prompts are made of.
+
+Owns reading and trimming of the window. The rows themselves stay for search and audit (ENV-36).
+"""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+
+from phasewalk.machine.history import overflow
+from phasewalk.machine.records import HistoryTrimmed
+from phasewalk.machine.turn import HistoryEntry, ToolCall
+
+_WINDOW = (
+    "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
+    " WHERE trimmed_us IS NULL ORDER BY entry_id"
+)
+
+
+def window(connection: sqlite3.Connection) -> list[HistoryEntry]:
+    """The working window over all channels, oldest first."""
+    return [_entry(row) for row in connection.execute(_WINDOW)]
+
+
+def trim_window(connection: sqlite3.Connection, trim: HistoryTrimmed) -> None:
+    """Take out of the window what is over the limits; part of the transaction that added to it."""
+    gone = overflow(window(connection), trim.limit, trim.per_channel)
+    connection.executemany("UPDATE message SET trimmed_us = ? WHERE entry_id = ?", [(trim.at_us, e) for e in gone])
+
+
+def _entry(row: tuple[int, str, str, str, str, str, str, str | None, str | None]) -> HistoryEntry:
+    entry_id, role, text, author, author_id, unit, channel_id, call, state = row
+    return HistoryEntry(
+        role=role,
+        text=text,
+        author=author,
+        author_id=author_id,
+        entry_id=entry_id,
+        unit=unit,
+        channel_id=channel_id,
+        call=None if call is None else ToolCall(**json.loads(call)),
+        seen=state in (None, "sent"),
+    )
+
+
+class SqliteMemory:
+    """What phases read of earlier turns, from a reading connection."""
+
+    def __init__(self, reader: sqlite3.Connection) -> None:
+        self._reader = reader
+
+    async def window(self) -> Sequence[HistoryEntry]:
+        """See `Memory.window`."""
+        return window(self._reader)
+
+    async def remembered(self, user_id: str) -> Sequence[str]:
+        """See `Memory.remembered`."""
+        rows = self._reader.execute("SELECT text FROM fact WHERE user_id = ? ORDER BY number", (user_id,))
+        return [str(text) for (text,) in rows]

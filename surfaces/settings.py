@@ -1,0 +1,158 @@
+"""From the checked configuration to the plain values that the machine works with.
+
+Owns the choice of candidates (FB-10) and of the embedded model when there is no key (OPS-02). Reads the
+environment for secrets, and hands them to nobody but the providers.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from phasewalk.machine.candidates import Candidate
+from phasewalk.machine.errors import ConfigurationError
+from phasewalk.machine.limits import Limits
+from phasewalk.machine.ports import Settings
+from phasewalk.machine.words import NoticeCode
+from phasewalk.phases.vocabulary import extended, shipped
+from phasewalk.surfaces.config import Configuration, LimitsSection, ProviderSection
+
+APIS = ("chat", "rules")
+"""The apis that this version can ask."""
+
+OPENAI_ADDRESS = "https://api.openai.com/v1"
+OPENAI_MODEL = "gpt-5.6"
+RULES = ProviderSection(name="rules", api="rules", model="embedded")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@frozen
+class Backend:
+    """A provider as configured, with its key; `key` is None when it needs one and has none."""
+
+    section: ProviderSection
+    key: str | None
+    base_url: str
+
+
+def seconds(duration: str) -> float:
+    """`15m` as 900.0."""
+    return float(int(duration[:-1]) * _SECONDS[duration[-1]])
+
+
+def backends(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> list[Backend]:
+    """The providers in order. With none configured: OpenAI where there is a key, else the embedded rules."""
+    sections = list(configuration.providers)
+    if not sections:
+        has_key = bool(environment.get("OPENAI_API_KEY"))
+        sections = [ProviderSection(name="openai", model=OPENAI_MODEL)] if has_key else [RULES]
+    return [_backend(section, environment) for section in sections]
+
+
+def _backend(section: ProviderSection, environment: Mapping[str, str]) -> Backend:
+    address = section.base_url or environment.get("OPENAI_BASE_URL") or OPENAI_ADDRESS
+    if section.api == "rules" or not section.api_key_env:
+        return Backend(section, "", address)
+    return Backend(section, environment.get(section.api_key_env) or None, address)
+
+
+def candidates(found: list[Backend]) -> tuple[Candidate, ...]:
+    """Each provider's model, then its fallback model, in the order of the configuration (FB-10)."""
+    result: list[Candidate] = []
+    for backend in found:
+        section = backend.section
+        models = [section.model or ("embedded" if section.api == "rules" else "")]
+        if section.fallback_model:
+            models.append(section.fallback_model)
+        result.extend(_candidate(backend, model) for model in models)
+    return tuple(result)
+
+
+def _candidate(backend: Backend, model: str) -> Candidate:
+    section = backend.section
+    return Candidate(
+        provider=section.name,
+        api=section.api,
+        model=model,
+        retry_model=section.retry_model,
+        capabilities=tuple(section.capabilities),
+        window=section.window,
+        known=section.api in APIS,
+        configured=backend.key is not None,
+        safety_final=section.safety_block == "stop",
+        reasoning_effort=section.reasoning_effort,
+    )
+
+
+def limits_of(section: LimitsSection) -> Limits:
+    """The numbers that bound a turn."""
+    return Limits(
+        attempts=section.attempts,
+        tool_rounds=section.tool_rounds,
+        backoff=section.backoff,
+        backoff_cap=section.backoff_cap,
+        turn=section.turn,
+        model_call=section.model_call,
+        tool=section.tool,
+        delivery_grace=section.delivery_grace,
+        claims=section.claims,
+        recover_within=seconds(section.recover_within),
+        post_effect_delays=tuple(section.post_effect_delays),
+    )
+
+
+def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
+    """Everything that an operator decided, as plain values."""
+    bot, policy = configuration.bot, configuration.policy
+    return Settings(
+        bot_name=bot.name,
+        persona=_text_or_file(configuration, bot.persona),
+        news=_news_of(configuration),
+        history_limit=bot.history_limit,
+        history_per_channel=bot.history_per_channel,
+        short_path=tuple((re.compile(channel), re.compile(user)) for channel, user in bot.short_path),
+        staff_channel=bot.staff_channel,
+        allowed_channels=tuple(bot.allowed_channels),
+        unclear=bot.unclear,
+        limits=limits_of(configuration.limits),
+        candidates=candidates(found),
+        disabled_tools=tuple(policy.disabled_tools),
+        disabled_families=tuple(policy.disabled_families),
+        owners=tuple(policy.owners),
+        plan_only=policy.plan_only,
+        incognito=policy.incognito,
+        notices={NoticeCode(code): text for code, text in configuration.notices.items()},
+        vocabulary=extended(
+            shipped(),
+            {name: family.model_dump(exclude_defaults=True) for name, family in configuration.families.items()},
+        ),
+    )
+
+
+def _text_or_file(configuration: Configuration, value: str) -> str:
+    """A persona is a text, or the name of a text file beside the configuration."""
+    if "\n" in value or not value.endswith((".md", ".txt")):
+        return value
+    path = configuration.beside(value)
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"'bot.persona': {path} cannot be read as text ({error})") from error
+
+
+def _news_of(configuration: Configuration) -> Callable[[], str]:
+    """The news file, read anew for each prompt; one that does not exist is no news (ENV-10)."""
+    name = configuration.bot.news_file
+    if name is None:
+        return lambda: ""
+    path: Path = configuration.beside(name)
+
+    def news() -> str:
+        try:
+            return path.read_text("utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    return news

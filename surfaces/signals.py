@@ -1,0 +1,46 @@
+"""What SIGTERM and Ctrl-C mean to a process that walks turns (TURN-16).
+
+The first asks to stop: nothing new begins, running turns end with the restart notice. The second ends at once;
+what was interrupted is settled by recovery.
+"""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.runner import Runner
+
+
+class Stopping:
+    """Whether a signal has asked this process to stop; `signal` is its number, or None."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.signal is not None
+
+
+@contextmanager
+def stop_on_signals(runner: Runner) -> Iterator[Stopping]:
+    """Within this block the first SIGINT or SIGTERM stops the running turns, and the second is the system's own."""
+    stopping = Stopping()
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+
+    def asked(number: int) -> None:
+        stopping.signal = number
+        for each in numbers:
+            loop.remove_signal_handler(each)
+        for turn_id in runner.active:
+            runner.cancel(turn_id, Reason.SHUTTING_DOWN)
+
+    for number in numbers:
+        loop.add_signal_handler(number, asked, number)
+    try:
+        yield stopping
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

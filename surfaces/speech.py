@@ -1,0 +1,35 @@
+"""Surfaces without a chat server: speech goes to the log only, or to the terminal as well."""
+
+import sys
+from collections.abc import Callable
+
+from phasewalk.machine.effects import EffectKind
+from phasewalk.machine.errors import DeliveryError
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.turn import Speech, Trigger
+
+
+class LogSurface:
+    """Delivers to the log alone: the intent and its receipt, which stand there already, are the delivery."""
+
+    async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:  # noqa: ARG002 - the port's signature
+        """The receipt names the idempotency key."""
+        return f"log:{key}"
+
+
+class ConsoleSurface:
+    """Prints what is said to standard output, staff notes and notices to standard error."""
+
+    def __init__(self, show: Callable[[str], str] = str) -> None:
+        """`show` makes a text harmless for the terminal."""
+        self._show = show
+
+    async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:  # noqa: ARG002 - the port's signature
+        """Print and flush; a closed output is a definite failure."""
+        data = speech.kind == EffectKind.ANSWER
+        label = "" if data else f"[{speech.kind.replace('_', ' ')}] "
+        try:
+            print(f"{label}{self._show(speech.text)}", file=sys.stdout if data else sys.stderr, flush=True)  # noqa: T201 - this is the console
+        except (BrokenPipeError, ValueError) as error:
+            raise DeliveryError("the terminal is closed", Reason.DELIVERY_TARGET_GONE) from error
+        return f"console:{key}"

@@ -1,0 +1,167 @@
+"""Puts the parts together: the only file that knows all of them.
+
+Owns the life of the open log and of the providers' clients. Invariant: what it opens it closes, and the process
+row says how this process ended.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+
+from attrs import define, frozen
+
+from phasewalk.machine.deadlines import SystemClock
+from phasewalk.machine.limits import Limits
+from phasewalk.machine.ports import Ports, Provider, Settings, Surface, TurnLog
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.runner import Ended, Runner, TurnEffects
+from phasewalk.machine.turn import Trigger
+from phasewalk.phases.machine import turn_machine
+from phasewalk.phases.providers.rules import RulesProvider, load_rules
+from phasewalk.phases.tools import memory, notes
+from phasewalk.phases.tools.modules import load_modules
+from phasewalk.phases.tools.registry import Registry
+from phasewalk.storage.database import open_for_reading, open_for_writing
+from phasewalk.storage.history import SqliteMemory
+from phasewalk.storage.phase_log import SqlitePhaseLog
+from phasewalk.storage.shelf import SqliteShelf
+from phasewalk.storage.writer import Writer
+from phasewalk.surfaces.config import Configuration
+from phasewalk.surfaces.ids import SystemIds
+from phasewalk.surfaces.settings import Backend, backends, settings_of
+
+
+@frozen
+class OpenAdmission:
+    """Admits every trigger: the command line and a feed bound their own concurrency."""
+
+    async def refusal(self, trigger: Trigger) -> Reason | None:  # noqa: ARG002 - the port's signature
+        """Never refuses."""
+        return None
+
+
+@define
+class Application:
+    """The running whole: walk turns with `run`, look at the log with `reader`."""
+
+    settings: Settings
+    runner: Runner
+    log: SqlitePhaseLog
+    reader: sqlite3.Connection
+    backends: tuple[Backend, ...]
+
+    async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
+        """Walk one turn."""
+        return await self.runner.run(trigger, limits or self.settings.limits)
+
+
+def providers_of(found: list[Backend], configuration: Configuration) -> dict[str, Provider]:
+    """A provider for each backend that can be asked; the others are skipped by their candidates."""
+    made: dict[str, Provider] = {}
+    for backend in found:
+        section = backend.section
+        if section.api == "rules":
+            rules = configuration.beside(section.rules) if section.rules else None
+            faq = configuration.beside(section.faq) if section.faq else None
+            made[section.name] = RulesProvider(load_rules(rules, faq))
+        elif section.api == "chat" and backend.key is not None:
+            made[section.name] = _chat_provider(backend)
+    return made
+
+
+def _chat_provider(backend: Backend) -> Provider:
+    from phasewalk.phases.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415 - only where it is asked
+
+    return OpenAIChatProvider(base_url=backend.base_url, api_key=backend.key or "unused")
+
+
+def tools_of(configuration: Configuration, shelf: SqliteShelf) -> Registry:
+    """The offline tools and those of the operator's modules."""
+    own = load_modules(configuration.tools.modules, configuration.folder.absolute())
+    return Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
+
+
+@asynccontextmanager
+async def application(
+    configuration: Configuration,
+    database: Path,
+    surface: Surface,
+    command: str,
+) -> AsyncIterator[Application]:
+    """Open everything, write down that this process begins, and close in order.
+
+    Raises `ConfigurationError` and `StorageError` as their parts do, before anything is written.
+    """
+    found = backends(configuration)
+    settings = settings_of(configuration, found)
+    providers = providers_of(found, configuration)
+    load_modules(configuration.tools.modules, configuration.folder.absolute())
+    writer = Writer(open_for_writing(database), database)
+    reader = open_for_reading(database)
+    clock, ids = SystemClock(), SystemIds()
+    log = SqlitePhaseLog(writer, reader, clock)
+    machine = turn_machine()
+    world = _World(settings, clock, ids, providers, tools_of(configuration, SqliteShelf(writer, reader)), surface, reader)
+    runner = Runner(machine, log, clock, ids, world.ports)
+    await log.start([machine.table], command, version("phasewalk"))
+    beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
+    try:
+        yield Application(settings, runner, log, reader, tuple(found))
+        why = "finished"
+    except BaseException as error:
+        why = f"stopped by {type(error).__name__}"
+        raise
+    finally:
+        beating.cancel()
+        with suppress(Exception):
+            await log.end(why)
+        await writer.close()
+        reader.close()
+        await _close(providers)
+
+
+@frozen
+class _World:
+    """What every turn's ports have in common."""
+
+    settings: Settings
+    clock: SystemClock
+    ids: SystemIds
+    providers: Mapping[str, Provider]
+    tools: Registry
+    surface: Surface
+    reader: sqlite3.Connection
+
+    def ports(self, trigger: Trigger, log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:  # noqa: ARG002 - the runner's signature
+        """The world of one turn."""
+        return Ports(
+            settings=self.settings,
+            clock=self.clock,
+            ids=self.ids,
+            log=log,
+            effects=effects,
+            memory=SqliteMemory(self.reader),
+            tools=self.tools,
+            providers=self.providers,
+            surface=self.surface,
+            admission=OpenAdmission(),
+            keep=keep,
+        )
+
+
+async def _beat(log: SqlitePhaseLog, every: float) -> None:
+    """Say at intervals that this process lives."""
+    while True:
+        await asyncio.sleep(every)
+        with suppress(Exception):  # a heartbeat that cannot be written is missed, and seen to be
+            await log.heartbeat()
+
+
+async def _close(providers: Mapping[str, Provider]) -> None:
+    for provider in providers.values():
+        aclose = getattr(provider, "aclose", None)
+        if aclose is not None:
+            await aclose()
