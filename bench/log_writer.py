@@ -64,7 +64,9 @@ async def ours(folder: Path, turns: int, at_once: int, *, record: bool = False) 
 def by_hand(folder: Path, groups: list[list[Statement]], synchronous: str) -> float:
     path = workload.fresh(folder, "hand.db")
     connection = open_for_writing(path)
-    connection.execute("INSERT INTO process (host, pid, command, version, started_us, heartbeat_us) VALUES ('', 1, '', '', 0, 0)")
+    connection.execute(
+        "INSERT INTO process (host, pid, command, version, started_us, heartbeat_us) VALUES ('', 1, '', '', 0, 0)"
+    )
     connection.execute("INSERT INTO machine VALUES (?, 'turn', '{}', 0)", (workload.TURN_TABLE.digest,))
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     start = time.perf_counter()

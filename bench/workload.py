@@ -9,7 +9,7 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.runner import Definition, Runner
-from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.turn import Plan, Speech, Trigger, Turn
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Kind
 
@@ -19,7 +19,6 @@ PATH = {
     "freeze_contract": "contract_frozen",
     "build_prompt": "prompt_built",
     "model_attempt": "output_received",
-    "tool_rounds": "results_ready",
     "validate_envelope": "envelope_accepted",
     "deliver": "delivered",
     "record": "recorded",
@@ -27,19 +26,33 @@ PATH = {
 STATE = " ".join(f"word{n}" for n in range(260))  # about 2 KB
 
 
+STATES = tuple(PATH)
+SPEECH = Plan((Speech("answer", "bench", "done"),))
+
+
 def _noop(name: str, event: str) -> Phase:
+    """A phase without work; the one before `deliver` plans something, so that all eight are walked."""
+    plans = name == "validate_envelope"
+
     async def run(turn: Turn, ports: Ports) -> Report:
-        return Report(event)
+        return Report(event, {"plan": SPEECH}) if plans else Report(event)
 
-    return Phase(name, run, {event})
+    return Phase(name, run, {event}, {"plan"} if plans else set())
 
 
-DEFINITION = Definition(TURN_TABLE, {name: _noop(name, event) for name, event in PATH.items()})
+UNUSED = {"tool_rounds": _noop("tool_rounds", "results_ready")}
+DEFINITION = Definition(TURN_TABLE, {name: _noop(name, event) for name, event in PATH.items()} | UNUSED)
 
 
 def trigger(n: int) -> Trigger:
     return Trigger(
-        key=f"bench:{n}", kind=Kind.USER, text=f"{n} {STATE}", channel_id=str(n % 100), channel_name="bench", user_id="1", user_name="bench"
+        key=f"bench:{n}",
+        kind=Kind.USER,
+        text=f"{n} {STATE}",
+        channel_id=str(n % 100),
+        channel_name="bench",
+        user_id="1",
+        user_name="bench",
     )
 
 

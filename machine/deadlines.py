@@ -75,6 +75,7 @@ async def within(
             await _dismiss(task, clock, cleanup, on_late)
             raise LimitPassedError
     except asyncio.CancelledError:
+        task.cancel()
         _abandon(task, on_late)
         raise
     if task.cancelled():
@@ -116,8 +117,6 @@ async def _dismiss(
 
 
 def _abandon(task: "asyncio.Task[T]", on_late: Callable[["asyncio.Task[T]"], None] | None) -> None:
-    task.cancel()
-
     def ended(done: "asyncio.Task[T]") -> None:
         if done.cancelled():
             return

@@ -8,7 +8,7 @@ Invariant: a refused or unknown event leaves the stepper as it was.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from attrs import define, frozen
 from transitions import Event, EventData, Machine, MachineError, Transition
@@ -28,8 +28,7 @@ class Verdict:
     values: Mapping[str, object] = {}
 
 
-@frozen
-class GuardAsked:
+class GuardAsked(TypedDict):
     """One evaluation of a guard, as it stands in the log (TURN-01)."""
 
     transition: str
@@ -75,12 +74,32 @@ class _RowTransition(Transition):
             verdict = stepper.verdicts.get(name)
             if verdict is None:
                 verdict = stepper.verdicts[name] = guard(stepper.asked)
-            stepper.said.append(GuardAsked(self._row.id, name, verdict.held, verdict.values))
+            stepper.said.append(
+                {"transition": self._row.id, "name": name, "held": verdict.held, "values": verdict.values},
+            )
             if not verdict.held:
                 return False
         stepper.state = self._row.target
         stepper.taken = self._row
         return True
+
+
+class _RowEvent(Event):
+    """An event as the library's, without its hooks around every trigger: nothing here uses them."""
+
+    def trigger(self, model: _Stepper[Any]) -> bool:
+        """Whether a row was taken; raises `MachineError` when the state has none for this event."""
+        transitions = self.transitions.get(model.state)
+        if not transitions:
+            raise MachineError(f"no transition for {self.name} from {model.state}")
+        data = EventData(None, self, self.machine, model, (), {})
+        return any(transition.execute(data) for transition in transitions)
+
+
+class _RowMachine(Machine):
+    """The library's machine over rows."""
+
+    event_cls = _RowEvent
 
 
 class Engine(Generic[Asked]):
@@ -97,7 +116,7 @@ class Engine(Generic[Asked]):
             raise TableError(f"table {table.name!r}: no function for guards {', '.join(sorted(missing))}")
         self.table = table
         self._guards = guards
-        self._machine = Machine(
+        self._machine = _RowMachine(
             model=None,
             states=[*table.phases, table.final],
             initial=table.initial,
@@ -124,7 +143,7 @@ class Engine(Generic[Asked]):
         except MachineError as error:
             raise IllegalEventError(turn_id, phase, event, "the table has no row for it") from error
         if not moved or stepper.taken is None:
-            refused = ", ".join(f"{g.transition}.{g.name}" for g in stepper.said if not g.held)
+            refused = ", ".join(f"{g['transition']}.{g['name']}" for g in stepper.said if not g["held"])
             raise IllegalEventError(turn_id, phase, event, f"every row refused ({refused})")
         return Step(stepper.taken, tuple(stepper.said))
 

@@ -3,7 +3,7 @@
 Owns `Phase`, `Report` and TURN-18. Knows no particular phase.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -37,14 +37,18 @@ class Opening:
     detail: Mapping[str, object] = field(factory=dict)
 
 
+def _names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(names)
+
+
 @frozen
 class Phase:
     """A phase as the runner knows it (TURN-03): its coroutine, the events it may return, the fields it may set."""
 
     name: str
     run: Callable[[Turn, Ports], Awaitable[Report]]
-    events: frozenset[str] = field(converter=frozenset)
-    writes: frozenset[str] = field(converter=frozenset, default=frozenset())
+    events: frozenset[str] = field(converter=_names)
+    writes: frozenset[str] = field(converter=_names, default=frozenset())
     opening: Callable[[Turn], Opening] | None = None
 
 

@@ -1,9 +1,10 @@
 """The rows of the log as values. The machine and its phases make them; storage knows how to write them.
 
+They are made once, written once and never changed; not frozen only because freezing costs a tenth of the walk.
 Times `*_us` are integer microseconds since the epoch, `mono_ns` nanoseconds on the monotonic clock.
 """
 
-from attrs import frozen
+from attrs import define
 
 from phasewalk.machine.documents import Payload
 from phasewalk.machine.effects import EffectKind
@@ -11,7 +12,7 @@ from phasewalk.machine.reasons import Reason
 from phasewalk.machine.words import Cause, Decision, Outcome, Owner
 
 
-@frozen
+@define
 class TurnOpened:
     """A trigger was claimed."""
 
@@ -33,7 +34,7 @@ class TurnOpened:
     parent_turn_id: str | None = None
 
 
-@frozen
+@define
 class PhaseEntered:
     """A visit begins; committed before its work."""
 
@@ -47,7 +48,7 @@ class PhaseEntered:
     payloads: tuple[Payload, ...] = ()
 
 
-@frozen
+@define
 class PhaseExited:
     """A visit ended with an event, and this row of the table was taken."""
 
@@ -65,7 +66,7 @@ class PhaseExited:
     payloads: tuple[Payload, ...] = ()
 
 
-@frozen
+@define
 class TurnMoved:
     """The turn's summary follows its phase."""
 
@@ -76,7 +77,7 @@ class TurnMoved:
     contract_hash: str | None
 
 
-@frozen
+@define
 class TurnEnded:
     """The one end of a turn."""
 
@@ -95,7 +96,7 @@ class TurnEnded:
     flags: str | None = None
 
 
-@frozen
+@define
 class ContractFrozen:
     """A distinct contract, stored once under its digest."""
 
@@ -104,14 +105,14 @@ class ContractFrozen:
     at_us: int
 
 
-@frozen
+@define
 class PayloadKept:
     """A text stored once under its digest."""
 
     payload: Payload
 
 
-@frozen
+@define
 class AttemptStarted:
     """A model call is about to be made."""
 
@@ -125,7 +126,7 @@ class AttemptStarted:
     payloads: tuple[Payload, ...] = ()
 
 
-@frozen
+@define
 class AttemptEnded:
     """A model call has ended."""
 
@@ -143,7 +144,7 @@ class AttemptEnded:
     response: Payload | None = None
 
 
-@frozen
+@define
 class FallbackConsidered:
     """A candidate was taken, skipped or refused, or the last one is exhausted (FB-14)."""
 
@@ -157,7 +158,7 @@ class FallbackConsidered:
     values: str
 
 
-@frozen
+@define
 class ToolStarted:
     """A tool call was asked for and is about to run."""
 
@@ -170,7 +171,7 @@ class ToolStarted:
     started_us: int
 
 
-@frozen
+@define
 class ToolEnded:
     """What became of a tool call."""
 
@@ -181,7 +182,7 @@ class ToolEnded:
     result: Payload | None = None
 
 
-@frozen
+@define
 class EffectIntended:
     """Something that cannot be taken back is about to happen; committed durably before it does."""
 
@@ -194,7 +195,7 @@ class EffectIntended:
     payloads: tuple[Payload, ...] = ()
 
 
-@frozen
+@define
 class EffectSettled:
     """What became of an effect: `kind` is `receipt`, `failed` or `resolved`."""
 
@@ -204,7 +205,7 @@ class EffectSettled:
     detail: str | None = None
 
 
-@frozen
+@define
 class Said:
     """Something that enters history. `state` is `sent`, `in_doubt`, `failed`, or None for what others said."""
 
@@ -220,7 +221,7 @@ class Said:
     call: str | None = None
 
 
-@frozen
+@define
 class HistoryTrimmed:
     """The working window is brought back to these limits, behind what this turn added (ENV-07, ENV-11)."""
 

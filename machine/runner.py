@@ -242,7 +242,7 @@ class Runner:
             self._active[turn_id] = walk
             effects = TurnEffects(walk, walk.log, self._clock, self._ids)
             ports = self._ports_of(walk.turn.trigger, walk.log, effects, lambda **changes: self._keep(walk, changes))
-            self._arm(walk)
+            self._arm(walk, walk.turn.deadline)
             while walk.phase != self._definition.table.final:
                 report, encoded = await self._perform(walk, ports)
                 await self._advance(walk, report, encoded)
@@ -367,15 +367,20 @@ class Runner:
     def _limit_of(self, turn: Turn, phase: str) -> float:
         return turn.deadline + (turn.limits.delivery_grace if phase == DELIVER else 0.0)
 
-    def _arm(self, walk: _Walk) -> None:
-        """Set the one timer of the walk to the limit of the phase it is in."""
-        if walk.timer is not None:
-            walk.timer.cancel()
-        interruption = Interruption("deadline_passed", Reason.DEADLINE_PASSED)
-        walk.timer = self._clock.call_at(
-            self._limit_of(walk.turn, walk.phase),
-            lambda: walk.interrupt(interruption) if walk.working else None,
-        )
+    def _arm(self, walk: _Walk, limit: float) -> None:
+        """Set the one timer of the walk. It is set once a turn; when it rings too early it is set anew."""
+        walk.timer = self._clock.call_at(limit, lambda: self._ring(walk))
+
+    def _ring(self, walk: _Walk) -> None:
+        """A limit has come: stop the phase at work, if it is its limit, and set the timer for delivery's."""
+        limit = self._limit_of(walk.turn, walk.phase)
+        if self._clock.monotonic() < limit:
+            self._arm(walk, limit)
+            return
+        if walk.working:
+            walk.interrupt(Interruption("deadline_passed", Reason.DEADLINE_PASSED))
+        if walk.phase != DELIVER:
+            self._arm(walk, self._limit_of(walk.turn, DELIVER))
 
     async def _advance(self, walk: _Walk, report: Report, encoded: Encoded | None) -> None:
         """Take the row for the report and commit the end of this visit with the beginning of the next."""
@@ -414,13 +419,12 @@ class Runner:
         contract = _frozen_contract(before, turn, now_us)
         walk.phase = row.target
         entry = self._entry(walk, row.target)
+        summary: TurnEnded | TurnMoved
         if row.target == self._definition.table.final:
             summary = self._ending(walk, phase, now_us)
         else:
             summary = self._moved(walk.turn, row.target)
         await self._commit(walk, *contract, summary, exited, *report.records, *witnessed, *entry)
-        if phase == DELIVER or row.target == DELIVER:
-            self._arm(walk)
 
     def _moved(self, turn: Turn, phase: str) -> TurnMoved:
         return TurnMoved(

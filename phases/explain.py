@@ -26,7 +26,7 @@ def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) ->
     allowed = allowance(failure, turn.effects, contract.candidates, turn.progress, turn.limits, time_left)
     stop = stop_of(turn, phase, event, failure.reason)
     refused = _deciding_guard(step)
-    exhausted = refused is None or refused.name == "candidate_left"
+    exhausted = refused is None or refused["name"] == "candidate_left"
     candidate = contract.candidates[turn.progress.candidate]
     following = allowed.next_candidate
     return (
@@ -37,13 +37,13 @@ def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) ->
             model=following.model if following else candidate.model,
             decision=Decision.EXHAUSTED if exhausted else Decision.REFUSED,
             reason=stop.reason if stop else Reason.CANDIDATES_EXHAUSTED,
-            rule=f"{refused.transition}.{refused.name}: {allowed.rule.name}" if refused else allowed.rule.name,
-            values=json_of({**allowed.values, "failure": failure.reason, **(refused.values if refused else {})}),
+            rule=f"{refused['transition']}.{refused['name']}: {allowed.rule.name}" if refused else allowed.rule.name,
+            values=json_of({**allowed.values, "failure": failure.reason, **(refused["values"] if refused else {})}),
         ),
     )
 
 
 def _deciding_guard(step: Step) -> GuardAsked | None:
     """The guard that kept the turn from another candidate: the last one that refused."""
-    refused = [guard for guard in step.guards if not guard.held]
+    refused = [guard for guard in step.guards if not guard["held"]]
     return refused[-1] if refused else None

@@ -255,7 +255,6 @@ class SqliteTurnLog:
         except LogWriteError as error:
             self._log.count_loss(self._turn_id, len(records), str(error))
 
-
     async def afterwards(self, *records: Record) -> None:
         """Commit what became known too late to matter; see `TurnLog.afterwards`."""
         try:

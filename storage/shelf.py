@@ -39,7 +39,9 @@ class SqliteShelf:
 
     async def recall(self, user_id: str, query: str) -> Sequence[Fact]:
         """See `Shelf.recall`."""
-        rows = self._reader.execute("SELECT number, text, at_us FROM fact WHERE user_id = ? ORDER BY number", (user_id,))
+        rows = self._reader.execute(
+            "SELECT number, text, at_us FROM fact WHERE user_id = ? ORDER BY number", (user_id,)
+        )
         words = query.casefold().split()
         return [Fact(*row) for row in rows if all(word in row[1].casefold() for word in words)]
 

@@ -82,7 +82,7 @@ class ProviderSection(Section):
     @classmethod
     def _address(cls, value: str | None) -> str | None:
         if value is not None and not re.match(r"https?://[^/\s]+", value):
-            raise ValueError(f"{value!r} is no address; expected something like \"http://127.0.0.1:8080/v1\"")
+            raise ValueError(f'{value!r} is no address; expected something like "http://127.0.0.1:8080/v1"')
         return value
 
 
@@ -242,7 +242,11 @@ def _sentence(path: Path, text: str, error: ValidationError) -> str:
         return f"{at}: unknown key '{key}'{_nearest(place[-1], _known_keys(place[:-1]))}"
     problem = str(first["msg"]).removeprefix("Value error, ")
     given = first["input"]
-    shown = f", not {given!r}" if isinstance(given, str | int | float | bool) and "error" not in first.get("ctx", {}) else ""
+    shown = (
+        f", not {given!r}"
+        if isinstance(given, str | int | float | bool) and "error" not in first.get("ctx", {})
+        else ""
+    )
     return f"{at}: '{key}': {problem[:1].lower()}{problem[1:]}{shown}"
 
 

@@ -78,12 +78,12 @@ class Feed:
 
     async def _lane(self, exports: list[tuple[Path, Export]], gate: asyncio.Semaphore) -> None:
         async with gate:
-            for path, export in exports:
+            for _, export in exports:
                 try:
                     await self._export(export)
                 except ExportFileError as error:
                     self.tally.errors.append(error)
-                self.tally.notes.extend(f"{path}: {note}" for note in export.notes)
+                self.tally.notes.extend(export.notes)
 
     async def _export(self, export: Export) -> None:
         own: set[str] = set()

@@ -104,7 +104,9 @@ async def application(
     clock, ids = SystemClock(), SystemIds()
     log = SqlitePhaseLog(writer, reader, clock)
     machine = turn_machine()
-    world = _World(settings, clock, ids, providers, tools_of(configuration, SqliteShelf(writer, reader)), surface, reader)
+    world = _World(
+        settings, clock, ids, providers, tools_of(configuration, SqliteShelf(writer, reader)), surface, reader
+    )
     runner = Runner(machine, log, clock, ids, world.ports)
     await log.start([machine.table], command, version("phasewalk"))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
@@ -118,8 +120,8 @@ async def application(
         beating.cancel()
         with suppress(Exception):
             await log.end(why)
+        reader.close()  # before the writer, which then can empty the WAL into the file as the last one out
         await writer.close()
-        reader.close()
         await _close(providers)
 
 

@@ -56,7 +56,11 @@ def test_a_part_imports_only_what_lies_below_it(path: Path):
 @pytest.mark.spec("BAR-30")
 @pytest.mark.parametrize("library", ONLY_IN)
 def test_a_library_is_imported_only_where_it_belongs(library: str):
-    strays = [here(p) for p in modules() if library in {n.split(".")[0] for n in imports(p)} and not here(p).startswith(ONLY_IN[library])]
+    strays = [
+        here(p)
+        for p in modules()
+        if library in {n.split(".")[0] for n in imports(p)} and not here(p).startswith(ONLY_IN[library])
+    ]
     assert strays == []
 
 
@@ -64,7 +68,9 @@ def test_a_library_is_imported_only_where_it_belongs(library: str):
 @pytest.mark.parametrize("name", sorted(PHASES))
 def test_a_phase_imports_no_other_phase(name: str):
     others = {f"phasewalk.phases.{other}" for other in PHASES - {name}}
-    assert [n for n in imports(ROOT / "phases" / f"{name}.py") if any(n == o or n.startswith(o + ".") for o in others)] == []
+    assert [
+        n for n in imports(ROOT / "phases" / f"{name}.py") if any(n == o or n.startswith(o + ".") for o in others)
+    ] == []
 
 
 @pytest.mark.spec("BAR-30")

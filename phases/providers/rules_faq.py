@@ -9,10 +9,7 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-NEEDED = 1.1
-"""Covered share of the question plus understood share of the message, each 0 to 1, that make a match."""
-
-_COVERED = 0.34
+_COVERED = 0.5
 """The least share of the question's words that the message must hold."""
 
 _UNDERSTOOD = 0.5
@@ -70,7 +67,7 @@ def best(entries: Iterable[Entry], message: str) -> Entry | None:
     words = significant(message)
     scored = [(_score(entry, words), entry) for entry in entries] if words else []
     score, entry = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return entry if score >= NEEDED else None
+    return entry if score else None
 
 
 def significant(text: str) -> frozenset[str]:
@@ -85,6 +82,7 @@ def _entry(question: str, answer: str) -> Entry:
 
 
 def _score(entry: Entry, words: frozenset[str]) -> float:
+    """How well both fit, up to 2; 0 where either share is too small."""
     shared = words & entry.asks
     if not shared:
         return 0.0

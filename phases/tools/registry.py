@@ -12,7 +12,7 @@ from typing import Any
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.ports import ToolContext, ToolInfo
 from phasewalk.phases.tools.declare import CONTEXT, Tool
-from phasewalk.phases.tools.threads import Late, contained, in_thread
+from phasewalk.phases.tools.threads import contained, in_thread
 
 AnyTool = Tool[..., Any]
 
@@ -47,11 +47,10 @@ class Registry:
             return f"there is no tool {name!r}; there are {', '.join(self._tools) or 'none'}"
         return tool.problem_with(arguments)
 
-    async def run(self, name: str, arguments: str, context: ToolContext, late: Late | None = None) -> object:
+    async def run(self, name: str, arguments: str, context: ToolContext) -> object:
         """The result of a tool whose arguments have been checked; anything it raises is its failure.
 
-        A synchronous function runs in a thread of its own (ENV-17). When the wait for it is cancelled, it cannot
-        be stopped: `late` is told its result when it ends all the same (TURN-08).
+        A synchronous function runs in a thread of its own (ENV-17); see `threads` for what cancelling it means.
         """
         tool = self._tools[name]
         keywords = tool.parsed(arguments)
@@ -59,7 +58,7 @@ class Registry:
             keywords[CONTEXT] = context
         if inspect.iscoroutinefunction(tool.function):
             return await _contained(tool.function(**keywords))
-        result = await in_thread(lambda: tool.function(**keywords), late)
+        result = await in_thread(lambda: tool.function(**keywords))
         return await _contained(result) if inspect.isawaitable(result) else result
 
 

@@ -1,7 +1,8 @@
 """Runs a synchronous function beside the event loop (ENV-17).
 
-Owns the thread of one call. Invariant: neither a cancelled wait nor the end of the process waits for a
-function that hangs; what it returns after nobody waits any more goes to `late` and nowhere else.
+Owns the thread of one call. A thread cannot be stopped, so the first cancellation does not end the wait: who
+cancelled it and went on still learns how the function ended (TURN-08). The second one does end it. Invariant:
+the end of the process waits for no function that hangs.
 """
 
 import asyncio
@@ -11,9 +12,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-Late = Callable[[object, Exception | None], None]
-"""Told the result or the error of a function that ended after its caller had stopped waiting."""
-
 _numbers = itertools.count(1)
 
 
@@ -21,21 +19,19 @@ class ToolStoppedError(RuntimeError):
     """A tool tried to end more than itself: `sys.exit`, `KeyboardInterrupt`, `StopIteration`."""
 
 
-async def in_thread(function: Callable[[], object], late: Late | None = None) -> object:
+async def in_thread(function: Callable[[], object]) -> object:
     """The result of `function`, run in a thread of its own; what it raises is raised here.
 
-    Cancelling the wait leaves the thread running; `late` is then called on the loop, with the result or the
-    error, when it ends. The thread is a daemon: a pool would be joined when the interpreter exits, and one hung
-    tool would keep the process alive.
+    Cancelled once, this goes on waiting; cancelled twice, it ends. The thread is a daemon: a pool would be
+    joined when the interpreter exits, and one hung tool would keep the process alive.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[object] = loop.create_future()
 
     def settle(result: object, error: Exception | None) -> None:
         if future.done():
-            if late is not None:
-                late(result, error)
-        elif error is not None:
+            return
+        if error is not None:
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -52,7 +48,10 @@ async def in_thread(function: Callable[[], object], late: Late | None = None) ->
 
     context = contextvars.copy_context()
     threading.Thread(target=work, name=f"tool-{next(_numbers)}", daemon=True).start()
-    return await future
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        return await future
 
 
 def contained(error: BaseException) -> Exception:

@@ -64,11 +64,13 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="\b\nExamples:\n  phasewalk turn \"hello\" --direct\n  phasewalk feed export.json\n\n"
+    epilog='\b\nExamples:\n  phasewalk turn "hello" --direct\n  phasewalk feed export.json\n\n'
     "\b\nExit codes: 0 ok, 1 the condition asked for is true, 2 usage, 3 not found,\n4 unreadable or unknown, 5 incomplete, 130 interrupted.",
 )
 @click.option("--config", type=click.Path(path_type=Path, dir_okay=False), help="Configuration file. [phasewalk.toml]")
-@click.option("--db", type=click.Path(path_type=Path, dir_okay=False), help="The log. [storage.path, else phasewalk.db]")
+@click.option(
+    "--db", type=click.Path(path_type=Path, dir_okay=False), help="The log. [storage.path, else phasewalk.db]"
+)
 @click.version_option(package_name="phasewalk", prog_name="phasewalk")
 @click.pass_context
 def main(ctx: click.Context, config: Path | None, db: Path | None) -> None:

@@ -23,7 +23,7 @@ WELL = (Outcome.ANSWERED, Outcome.SILENT, Outcome.SHORT_PATH)
 
 
 @click.command(
-    epilog="\b\nExamples:\n  phasewalk turn \"note: the raid moved to Friday\"\n  phasewalk turn \"hi\" --no-direct --channel general --json\n\n"
+    epilog='\b\nExamples:\n  phasewalk turn "note: the raid moved to Friday"\n  phasewalk turn "hi" --no-direct --channel general --json\n\n'
     "\b\nExit codes: 0 answered, silent or short_path; 1 any other outcome; 2 usage or\nconfiguration; 4 the log cannot be used; 130 interrupted.",
 )
 @click.argument("text")
@@ -36,7 +36,7 @@ WELL = (Outcome.ANSWERED, Outcome.SILENT, Outcome.SHORT_PATH)
 @click.option("--deadline", type=click.FloatRange(min=0, min_open=True), help="Seconds for the whole turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
-def command(obj: dict[str, Any], text: str, as_json: bool, deadline: float | None, **said: Any) -> None:
+def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | None, **said: Any) -> None:
     """Walk one turn for TEXT and print what the bot says."""
     configuration, database = configuration_and_database(obj)
     trigger = _trigger(text, **said)
@@ -94,7 +94,10 @@ def _report(app: Application, ended: Ended, *, as_json: bool) -> int:
             document |= {"outcome": turn.outcome, "reason": turn.reason}
         click.echo(json.dumps(document, ensure_ascii=False, indent=2))
     else:
-        click.echo(f"turn {ended.turn_id}: {turn.outcome}, {turn.reason} - {turn.reason.meaning if turn.reason else ''}", err=True)
+        click.echo(
+            f"turn {ended.turn_id}: {turn.outcome}, {turn.reason} - {turn.reason.meaning if turn.reason else ''}",
+            err=True,
+        )
     return int(Exit.OK) if turn.outcome in WELL else int(Exit.CONDITION)
 
 

@@ -43,12 +43,16 @@ def run_work(work: Callable[[], Awaitable[T]]) -> T:
 def announce(configuration: Configuration, found: tuple[Backend, ...]) -> None:
     """Tell on standard error what answers, where that may surprise (OPS-02)."""
     if not configuration.providers and all(backend.section.api == "rules" for backend in found):
-        click.echo("no key: answering from rules; set OPENAI_API_KEY or [[providers]] in phasewalk.toml for a model", err=True)
+        click.echo(
+            "no key: answering from rules; set OPENAI_API_KEY or [[providers]] in phasewalk.toml for a model", err=True
+        )
     for backend in found:
         section = backend.section
         if section.api not in APIS:
             known = ", ".join(APIS)
-            click.echo(f"provider '{section.name}': unknown api '{section.api}' (known: {known}); it is skipped", err=True)
+            click.echo(
+                f"provider '{section.name}': unknown api '{section.api}' (known: {known}); it is skipped", err=True
+            )
         elif backend.key is None:
             hint = f'set {section.api_key_env}, or api-key-env = "" for a server that needs none'
             click.echo(f"provider '{section.name}' has no key: {hint}", err=True)

@@ -1,5 +1,7 @@
 """Tool modules that lie beside the configuration file."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +23,7 @@ async def forecast(city: str, days: int = 1) -> dict:
 
 @pytest.fixture(autouse=True)
 def _own_import_path(monkeypatch):
-    monkeypatch.syspath_prepend("")  # restores sys.path afterwards
+    monkeypatch.setattr(sys, "path", [*sys.path])
 
 
 def test_a_module_beside_the_configuration_is_found(tmp_path: Path):
@@ -39,6 +41,7 @@ async def test_its_tools_run(tmp_path: Path):
 def test_a_module_called_like_one_of_the_standard_library_is_found(tmp_path: Path):
     (tmp_path / "calendar.py").write_text(FORECAST)
     assert list(load_modules(["calendar"], tmp_path).all()) == ["forecast"]
+    assert hasattr(importlib.import_module("calendar"), "monthrange")
 
 
 def test_a_package_with_relative_imports_is_found(tmp_path: Path):

@@ -126,28 +126,43 @@ async def test_a_plain_function_that_returns_a_coroutine_is_awaited():
 
 
 @pytest.mark.spec("TURN-08")
-async def test_a_result_that_comes_after_cancellation_goes_to_late_only():
-    gate, told = threading.Event(), asyncio.Event()
-    late: list[object] = []
+async def test_a_wait_that_is_cancelled_once_still_learns_how_the_function_ended():
+    gate, begun = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
 
     @tool(family="f")
     def slow() -> str:
+        loop.call_soon_threadsafe(begun.set)
         gate.wait(10)
         return "written"
 
-    def note(result: object, error: Exception | None) -> None:
-        late.append((result, error))
-        told.set()
-
-    task = asyncio.ensure_future(Registry([slow]).run("slow", "{}", CONTEXT, note))
-    await asyncio.sleep(0)
+    task = asyncio.ensure_future(Registry([slow]).run("slow", "{}", CONTEXT))
+    await begun.wait()
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert late == []
+    await asyncio.sleep(0)
+    assert not task.done()
     gate.set()
-    await told.wait()
-    assert late == [("written", None)]
+    assert await task == "written"
+
+
+@pytest.mark.spec("TURN-08")
+async def test_a_wait_that_is_cancelled_twice_ends():
+    gate, begun = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    @tool(family="f")
+    def slow() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        gate.wait(10)
+
+    task = asyncio.ensure_future(Registry([slow]).run("slow", "{}", CONTEXT))
+    await begun.wait()
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert task.cancelled()
+    gate.set()
 
 
 @pytest.mark.spec("TURN-08")
