@@ -5,10 +5,11 @@ import time
 from pathlib import Path
 
 from phasewalk.machine.deadlines import SystemClock
+from phasewalk.machine.definition import Definition
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
-from phasewalk.machine.runner import Definition, Runner
+from phasewalk.machine.runner import Runner
 from phasewalk.machine.turn import Plan, Speech, Trigger, Turn
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Kind
@@ -34,7 +35,7 @@ def _noop(name: str, event: str) -> Phase:
     """A phase without work; the one before `deliver` plans something, so that all eight are walked."""
     plans = name == "validate_envelope"
 
-    async def run(turn: Turn, ports: Ports) -> Report:
+    async def run(_turn: Turn, _ports: Ports) -> Report:
         return Report(event, {"plan": SPEECH}) if plans else Report(event)
 
     return Phase(name, run, {event}, {"plan"} if plans else set())

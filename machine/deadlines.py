@@ -35,13 +35,13 @@ class Clock(Protocol):
         """Call back at the monotonic instant `when`."""
 
 
-class Commit(asyncio.Future[None]):
+class Commit(asyncio.Future[object]):
     """The promise of a commit. Cancelling who waits for it does not cancel the commit.
 
     The waiter gets its `CancelledError` when the commit is over, and finds the result here.
     """
 
-    def cancel(self, msg: object | None = None) -> bool:
+    def cancel(self, msg: object | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
         """Refuse: rows on their way to the disk cannot be called back."""
         return False
 
@@ -98,7 +98,8 @@ async def _done_before(task: "asyncio.Task[T]", limit: float, clock: Clock) -> b
     expired: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     timer = clock.call_at(limit, lambda: None if expired.done() else expired.set_result(None))
     try:
-        await asyncio.wait({task, expired}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: list[asyncio.Future[Any]] = [task, expired]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
         timer.cancel()
     return task.done()

@@ -8,7 +8,6 @@ Invariant: what `encode` returns can be read back with nothing but a JSON parser
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cache
 
 import attrs
 from attrs import frozen
@@ -87,9 +86,14 @@ def _plain(value: object) -> object:
 _ENCODER = json.JSONEncoder(default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-@cache
+_FIELDS: dict[type, tuple[str, ...] | None] = {}
+
+
 def _fields(cls: type) -> tuple[str, ...] | None:
-    return tuple(a.name for a in attrs.fields(cls)) if attrs.has(cls) else None
+    """The field names of an attrs class, looked up once a class; None for any other."""
+    if cls not in _FIELDS:
+        _FIELDS[cls] = tuple(a.name for a in attrs.fields(cls)) if attrs.has(cls) else None
+    return _FIELDS[cls]
 
 
 def _spill(value: object, payloads: dict[str, Payload]) -> object:

@@ -67,9 +67,9 @@ class _RowTransition(Transition):
         self._row = row
         self._questions = questions
 
-    def execute(self, event_data: EventData) -> bool:
+    def execute(self, event_data: Any) -> bool:
         """Whether the row was taken."""
-        stepper: _Stepper[Any] = event_data.model
+        stepper = event_data.model
         for name, guard in self._questions:
             verdict = stepper.verdicts.get(name)
             if verdict is None:
@@ -87,7 +87,7 @@ class _RowTransition(Transition):
 class _RowEvent(Event):
     """An event as the library's, without its hooks around every trigger: nothing here uses them."""
 
-    def trigger(self, model: _Stepper[Any]) -> bool:
+    def trigger(self, model: Any, *_args: Any, **_kwargs: Any) -> bool:
         """Whether a row was taken; raises `MachineError` when the state has none for this event."""
         transitions = self.transitions.get(model.state)
         if not transitions:

@@ -133,6 +133,7 @@ def allowance(
     failure: Failure,
     effects: tuple[Effect, ...],
     candidates: tuple[Candidate, ...],
+    *,
     progress: Progress,
     limits: Limits,
     time_left: float,
@@ -189,6 +190,7 @@ def _delay(rule: Rule, failure: Failure, progress: Progress, limits: Limits, *, 
 def advanced(
     cause: Cause | None,
     progress: Progress,
+    *,
     failure: Failure | None,
     effects: tuple[Effect, ...],
     candidates: tuple[Candidate, ...],
@@ -206,7 +208,7 @@ def advanced(
             tools_withheld=False,
         )
     if cause is Cause.RETRY and failure is not None:
-        allowed = allowance(failure, effects, candidates, progress, limits, 0.0)
+        allowed = allowance(failure, effects, candidates, progress=progress, limits=limits, time_left=0.0)
         by_delays = allowed.rule.retry is Retry.DELAYS
         return evolve(
             progress,

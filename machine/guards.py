@@ -37,9 +37,9 @@ class Asked:
             turn.failure,
             turn.effects,
             turn.contract.candidates,
-            turn.progress,
-            turn.limits,
-            self.time_left,
+            progress=turn.progress,
+            limits=turn.limits,
+            time_left=self.time_left,
         )
 
 

@@ -85,35 +85,48 @@ def outcome_of(turn: Turn) -> tuple[Outcome, Reason]:
     """How the turn ended and why, from everything that is known of it when `record` is over."""
     if turn.outcome is not None and turn.reason is not None:
         return turn.outcome, turn.reason
-    stop = turn.stop
-    if stop is not None:
-        if stop.event == "deadline_passed":
-            return Outcome.EXPIRED, stop.reason
-        if stop.event == "cancelled":
-            return Outcome.CANCELLED, stop.reason
-        return _stopped(turn, stop)
+    if turn.stop is not None:
+        return _stopped(turn, turn.stop)
     if unresolved(turn.effects):
-        return Outcome.IN_DOUBT, turn.delivery_reason or Reason.DELIVERY_IN_DOUBT
+        return Outcome.IN_DOUBT, turn.delivery_reason or _doubtful(turn)
     if turn.superseded:
         return Outcome.CANCELLED, Reason.SUPERSEDED
     if turn.delivery_reason is not None:
         return _undelivered(turn, turn.delivery_reason)
+    return _spoken(turn)
+
+
+def _spoken(turn: Turn) -> tuple[Outcome, Reason]:
+    """The end of a turn that neither stopped nor failed to deliver."""
     if turn.envelope is None:
         return Outcome.SHORT_PATH, Reason.SHORT_PATH
-    if any(e.kind in (EffectKind.ANSWER, EffectKind.PICTURE, EffectKind.VISIBLE_TEXT) for e in turn.effects):
+    kinds = {effect.kind for effect in turn.effects}
+    if kinds & {EffectKind.ANSWER, EffectKind.PICTURE, EffectKind.VISIBLE_TEXT}:
         return Outcome.ANSWERED, Reason.OK
-    if any(e.kind is EffectKind.STAFF_NOTE for e in turn.effects):
+    if EffectKind.STAFF_NOTE in kinds:
         return Outcome.SILENT, Reason.OK
     return Outcome.SILENT, Reason.ANSWER_NOT_NEEDED
 
 
+def _doubtful(turn: Turn) -> Reason:
+    """What the doubt is about: a tool that never came back, else a message."""
+    tools = any(effect.kind is EffectKind.TOOL for effect in unresolved(turn.effects))
+    return Reason.TOOL_TIMED_OUT if tools else Reason.DELIVERY_IN_DOUBT
+
+
+_BY_EVENT = {
+    "deadline_passed": Outcome.EXPIRED,
+    "cancelled": Outcome.CANCELLED,
+    "admission_refused": Outcome.REFUSED,
+    "requirement_unavailable": Outcome.UNAVAILABLE,
+    "request_unclear": Outcome.UNCLEAR,
+}
+"""Stops whose outcome does not depend on what had happened before."""
+
+
 def _stopped(turn: Turn, stop: Stop) -> tuple[Outcome, Reason]:
-    if stop.event == "admission_refused":
-        return Outcome.REFUSED, stop.reason
-    if stop.event == "requirement_unavailable":
-        return Outcome.UNAVAILABLE, stop.reason
-    if stop.event == "request_unclear":
-        return Outcome.UNCLEAR, stop.reason
+    if stop.event in _BY_EVENT:
+        return _BY_EVENT[stop.event], stop.reason
     work = [e for e in turn.effects if e.kind is not EffectKind.NOTICE]
     if unresolved(work):
         return Outcome.IN_DOUBT, stop.reason

@@ -8,60 +8,24 @@ walk ends in exactly one `done` (TURN-04), unless its lease or its log is lost, 
 import asyncio
 from collections.abc import Callable, Mapping
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, frozen
 
-from phasewalk.machine.deadlines import Clock, Timer
-from phasewalk.machine.documents import Encoded, encode, json_of, payload_of
-from phasewalk.machine.effects import Effect, EffectKind, EffectState
-from phasewalk.machine.engine import Engine, Step
-from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError, TableError
-from phasewalk.machine.guards import GUARDS, Asked
+from phasewalk.machine.deadlines import Clock
+from phasewalk.machine.definition import Definition
+from phasewalk.machine.documents import Encoded, encode, json_of
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError
+from phasewalk.machine.guards import Asked
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.outcomes import first_reason_of, outcome_of, reason_phase_of, stop_of
+from phasewalk.machine.outcomes import outcome_of, reason_phase_of, stop_of
 from phasewalk.machine.phase import Phase, Report, checked_changes, checked_document
 from phasewalk.machine.ports import Ids, PhaseLog, Ports, TurnLog
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.records import (
-    ContractFrozen,
-    EffectIntended,
-    EffectSettled,
-    PhaseEntered,
-    PhaseExited,
-    Record,
-    TurnEnded,
-    TurnMoved,
-    TurnOpened,
-)
-from phasewalk.machine.table import Table
+from phasewalk.machine.records import PhaseEntered, PhaseExited, Record, TurnEnded, TurnMoved
+from phasewalk.machine.summaries import contract_rows, ended_row, moved_row, opened_row
 from phasewalk.machine.text import clipped, storable
 from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.walk import Interruption, TurnEffects, Walk
 from phasewalk.machine.words import DELIVER, Outcome
-
-Witness = Callable[[Turn, Step, str, int, float], tuple[Record, ...]]
-"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us, monotonic seconds)."""
-
-
-@frozen
-class Definition:
-    """A machine: its table, its phases, and who explains its steps."""
-
-    table: Table
-    phases: Mapping[str, Phase]
-    witness: Witness = lambda *_: ()
-    engine: Engine[Asked] = field(init=False)
-
-    @engine.default
-    def _bind(self) -> Engine[Asked]:
-        return Engine(self.table, GUARDS)
-
-    def __attrs_post_init__(self) -> None:
-        if set(self.phases) != set(self.table.phases):
-            odd = set(self.phases) ^ set(self.table.phases)
-            raise TableError(f"machine {self.table.name!r}: phases and table differ in {', '.join(sorted(odd))}")
-        for phase in self.phases.values():
-            strange = phase.events - self.table.events_of(phase.name)
-            if strange:
-                raise TableError(f"phase {phase.name!r} declares events without a row: {', '.join(sorted(strange))}")
 
 
 @frozen
@@ -76,105 +40,6 @@ class Ended:
     known: bool = False
     log_lost: bool = False
     problem: str | None = None
-
-
-@frozen
-class Interruption:
-    """Why a phase is to stop: the event to take, and its reason."""
-
-    event: str
-    reason: Reason
-
-
-@define
-class _Walk:
-    """One walk in progress, in the task of whoever runs it. `outside` says that this task was cancelled by others."""
-
-    turn: Turn
-    phase: str
-    log: TurnLog | None = None
-    seq: int = 1
-    visits: dict[str, int] = field(factory=dict)
-    working: bool = False
-    pending: Interruption | None = None
-    outside: bool = False
-    timer: Timer | None = None
-    task: "asyncio.Task[object] | None" = None
-
-    def visit(self, phase: str) -> int:
-        self.visits[phase] = self.visits.get(phase, 0) + 1
-        return self.visits[phase]
-
-    def cancelled_from_outside(self) -> None:
-        """Somebody cancelled the task that walks; the walk ends properly first, then the task gets its way."""
-        self.outside = True
-        if self.task is not None:
-            self.task.uncancel()
-
-    def interrupt(self, interruption: Interruption) -> None:
-        """Stop the phase at work; between phases the next one finds it pending."""
-        if self.pending is None:
-            self.pending = interruption
-            if self.working and self.task is not None:
-                self.task.cancel()
-
-
-@frozen
-class TurnEffects:
-    """The effects port of one walk: intent and receipt go to the log before the turn knows of them."""
-
-    _walk: _Walk
-    _log: TurnLog
-    _clock: Clock
-    _ids: Ids
-
-    def all(self) -> tuple[Effect, ...]:
-        """Every effect so far."""
-        return self._walk.turn.effects
-
-    async def intend(self, kind: EffectKind, key: str, target: str, detail: object = None) -> str:
-        """Commit the intent so that it survives a power cut; only then does the effect count."""
-        effect = Effect(self._ids.effect_id(), kind, key, storable(target))
-        encoded = encode(detail)
-        now_us = self._clock.now_us()
-        intended = EffectIntended(effect.effect_id, kind, key, effect.target, now_us, encoded.text, encoded.payloads)
-        commit = self._log.write(intended, durable=True)
-        try:
-            await commit
-        except asyncio.CancelledError:
-            commit.result()
-            self._count(effect)
-            await self.failed(effect.effect_id, {"not_started": "the turn was stopped before it began"})
-            raise
-        self._count(effect)
-        return effect.effect_id
-
-    async def done(self, effect_id: str, detail: object = None, *records: Record) -> None:
-        """Commit the receipt; it is written also when the turn is cancelled meanwhile."""
-        await self._settle(effect_id, "receipt", EffectState.DONE, detail, records)
-
-    async def failed(self, effect_id: str, detail: object = None, *records: Record) -> None:
-        """Commit that it definitely did not happen."""
-        await self._settle(effect_id, "failed", EffectState.FAILED, detail, records)
-
-    def _count(self, effect: Effect) -> None:
-        self._walk.turn = evolve(self._walk.turn, effects=(*self._walk.turn.effects, effect))
-
-    async def _settle(
-        self,
-        effect_id: str,
-        kind: str,
-        state: EffectState,
-        detail: object,
-        records: tuple[Record, ...],
-    ) -> None:
-        text = json_of(detail) if detail is not None else None
-        effects = self._walk.turn.effects
-        self._walk.turn = evolve(
-            self._walk.turn,
-            effects=tuple(evolve(e, state=state) if e.effect_id == effect_id else e for e in effects),
-        )
-        await self._log.write(EffectSettled(effect_id, kind, self._clock.now_us(), text), *records)
 
 
 class Runner:
@@ -196,7 +61,7 @@ class Runner:
         self._clock = clock
         self._ids = ids
         self._ports_of = ports_of
-        self._active: dict[str, _Walk] = {}
+        self._active: dict[str, Walk] = {}
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -219,7 +84,7 @@ class Runner:
             deadline=started + limits.turn,
             token=self._ids.token(),
         )
-        walk = _Walk(turn, self._definition.table.initial, task=asyncio.current_task())
+        walk = Walk(turn, self._definition.table.initial, task=asyncio.current_task())
         ended = await self._walk(walk)
         if walk.outside:
             raise asyncio.CancelledError
@@ -232,7 +97,7 @@ class Runner:
             walk.interrupt(Interruption("cancelled", reason))
         return walk is not None
 
-    async def _walk(self, walk: _Walk) -> Ended:
+    async def _walk(self, walk: Walk) -> Ended:
         turn_id = walk.turn.turn_id
         try:
             walk.log = await self._open(walk)
@@ -258,28 +123,12 @@ class Runner:
             if walk.timer is not None:
                 walk.timer.cancel()
 
-    async def _open(self, walk: _Walk) -> TurnLog | None:
-        turn, trigger, now_us = walk.turn, walk.turn.trigger, self._clock.now_us()
-        opened = TurnOpened(
-            turn_id=turn.turn_id,
-            machine=turn.machine,
-            machine_hash=self._definition.table.digest,
-            kind=trigger.kind,
-            trigger_key=trigger.key,
-            guild_id=trigger.guild_id,
-            channel_id=trigger.channel_id,
-            channel_name=storable(trigger.channel_name),
-            user_id=trigger.user_id,
-            user_name=storable(trigger.user_name),
-            trigger_message_id=trigger.message_id,
-            text=payload_of(trigger.text),
-            started_us=now_us,
-            deadline_us=now_us + int(turn.limits.turn * 1_000_000),
-            addressed=trigger.addressed,
-        )
-        return await self._log.open(opened, turn.token, *self._entry(walk, walk.phase))
+    async def _open(self, walk: Walk) -> TurnLog | None:
+        now_us = self._clock.now_us()
+        opened = opened_row(walk.turn, self._definition.table.digest, now_us)
+        return await self._log.open(opened, walk.turn.token, *self._entry(walk, walk.phase))
 
-    def _entry(self, walk: _Walk, phase_name: str) -> tuple[Record, ...]:
+    def _entry(self, walk: Walk, phase_name: str) -> tuple[Record, ...]:
         """The row of a visit's beginning; applies what its phase starts with."""
         phase = self._definition.phases.get(phase_name)
         detail = self._opened(walk, phase) if phase is not None and phase.opening is not None else None
@@ -293,7 +142,7 @@ class Runner:
             PhaseEntered(seq, phase_name, walk.visit(phase_name), self._clock.now_us(), int(now * 1e9), budget, detail),
         )
 
-    def _opened(self, walk: _Walk, phase: Phase) -> str | None:
+    def _opened(self, walk: Walk, phase: Phase) -> str | None:
         """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""
         if phase.opening is None:
             return None
@@ -307,7 +156,7 @@ class Runner:
         walk.turn = walk.turn.changed(opening.changes)
         return detail
 
-    async def _perform(self, walk: _Walk, ports: Ports) -> tuple[Report, Encoded | None]:
+    async def _perform(self, walk: Walk, ports: Ports) -> tuple[Report, Encoded | None]:
         """Let the phase work, or say why it did not end by itself. A result it has returned always wins."""
         phase = self._definition.phases[walk.phase]
         if walk.phase in self._definition.table.shielded:
@@ -328,7 +177,7 @@ class Runner:
             walk.working = False
         return _checked(phase, report)
 
-    async def _perform_shielded(self, phase: Phase, walk: _Walk, ports: Ports) -> tuple[Report, Encoded | None]:
+    async def _perform_shielded(self, phase: Phase, walk: Walk, ports: Ports) -> tuple[Report, Encoded | None]:
         """Neither deadline nor cancellation stops this one; cancelled from outside, it starts over.
 
         It may, since such a phase hands all its rows to the runner and commits none by itself.
@@ -345,7 +194,7 @@ class Runner:
             else:
                 return _checked(phase, report)
 
-    def _due(self, walk: _Walk) -> Interruption | None:
+    def _due(self, walk: Walk) -> Interruption | None:
         """What is pending before the phase begins: a cancellation, or its deadline."""
         if walk.pending is not None:
             pending, walk.pending = walk.pending, None
@@ -354,7 +203,7 @@ class Runner:
             return Interruption("deadline_passed", Reason.DEADLINE_PASSED)
         return None
 
-    def _interrupted(self, walk: _Walk) -> tuple[str, Mapping[str, object], Reason]:
+    def _interrupted(self, walk: Walk) -> tuple[str, Mapping[str, object], Reason]:
         """The event of a phase that was cancelled at work, by us or from outside."""
         pending, walk.pending = walk.pending, None
         if pending is None:
@@ -367,11 +216,11 @@ class Runner:
     def _limit_of(self, turn: Turn, phase: str) -> float:
         return turn.deadline + (turn.limits.delivery_grace if phase == DELIVER else 0.0)
 
-    def _arm(self, walk: _Walk, limit: float) -> None:
+    def _arm(self, walk: Walk, limit: float) -> None:
         """Set the one timer of the walk. It is set once a turn; when it rings too early it is set anew."""
         walk.timer = self._clock.call_at(limit, lambda: self._ring(walk))
 
-    def _ring(self, walk: _Walk) -> None:
+    def _ring(self, walk: Walk) -> None:
         """A limit has come: stop the phase at work, if it is its limit, and set the timer for delivery's."""
         limit = self._limit_of(walk.turn, walk.phase)
         if self._clock.monotonic() < limit:
@@ -382,7 +231,7 @@ class Runner:
         if walk.phase != DELIVER:
             self._arm(walk, self._limit_of(walk.turn, DELIVER))
 
-    async def _advance(self, walk: _Walk, report: Report, encoded: Encoded | None) -> None:
+    async def _advance(self, walk: Walk, report: Report, encoded: Encoded | None) -> None:
         """Take the row for the report and commit the end of this visit with the beginning of the next."""
         before, phase = walk.turn, walk.phase
         turn = before.changed(report.changes)
@@ -416,48 +265,19 @@ class Runner:
             payloads=encoded.payloads if encoded else (),
         )
         walk.seq += 1
-        contract = _frozen_contract(before, turn, now_us)
+        contract = contract_rows(before, turn, now_us)
         walk.phase = row.target
         entry = self._entry(walk, row.target)
         summary: TurnEnded | TurnMoved
         if row.target == self._definition.table.final:
-            summary = self._ending(walk, phase, now_us)
+            outcome, reason = outcome_of(turn)
+            walk.turn = evolve(turn, outcome=outcome, reason=reason)
+            summary = ended_row(walk.turn, outcome, reason, reason_phase_of(turn, phase), now_us)
         else:
-            summary = self._moved(walk.turn, row.target)
+            summary = moved_row(walk.turn, row.target)
         await self._commit(walk, *contract, summary, exited, *report.records, *witnessed, *entry)
 
-    def _moved(self, turn: Turn, phase: str) -> TurnMoved:
-        return TurnMoved(
-            phase=phase,
-            attempts=turn.progress.calls,
-            rounds=turn.progress.rounds,
-            effects=len(turn.effects),
-            contract_hash=turn.contract.digest if turn.contract else None,
-        )
-
-    def _ending(self, walk: _Walk, phase: str, now_us: int) -> TurnEnded:
-        outcome, reason = outcome_of(walk.turn)
-        walk.turn = turn = evolve(walk.turn, outcome=outcome, reason=reason)
-        notice = notice_of(turn)
-        spoken = (d for d in turn.delivered if d.speech.kind in (EffectKind.ANSWER, EffectKind.NOTICE))
-        receipts = [d.receipt for d in spoken if d.receipt.isdigit()]  # only a message id names a message
-        return TurnEnded(
-            at_us=now_us,
-            outcome=outcome,
-            reason=reason,
-            reason_phase=reason_phase_of(turn, phase),
-            first_reason=first_reason_of(turn),
-            owner=turn.owner,
-            notice_code=notice,
-            reply_message_id=receipts[0] if receipts else None,
-            attempts=turn.progress.calls,
-            rounds=turn.progress.rounds,
-            effects=len(turn.effects),
-            contract_hash=turn.contract.digest if turn.contract else None,
-            flags=json_of(turn.flags) if turn.flags else None,
-        )
-
-    async def _commit(self, walk: _Walk, *records: Record) -> None:
+    async def _commit(self, walk: Walk, *records: Record) -> None:
         """Commit, whatever is asked of us meanwhile: a walk between two phases cannot be stopped."""
         if walk.log is None:
             raise LogWriteError(f"turn {walk.turn.turn_id} has no log")
@@ -469,24 +289,10 @@ class Runner:
             walk.interrupt(Interruption("cancelled", Reason.CANCELLED))
             commit.result()
 
-    def _keep(self, walk: _Walk, changes: Mapping[str, object]) -> None:
+    def _keep(self, walk: Walk, changes: Mapping[str, object]) -> None:
         """What a phase has found out and must not lose should it be stopped before it ends."""
         checked_changes(self._definition.phases[walk.phase], changes)
         walk.turn = walk.turn.changed(changes)
-
-
-def _frozen_contract(before: Turn, after: Turn, now_us: int) -> tuple[Record, ...]:
-    if after.contract is None or before.contract is not None:
-        return ()
-    return (ContractFrozen(after.contract.digest, after.contract.encoded, now_us),)
-
-
-def notice_of(turn: Turn) -> str | None:
-    """The code of the notice that went out in this turn."""
-    for delivered in turn.delivered:
-        if delivered.speech.notice is not None:
-            return delivered.speech.notice
-    return None
 
 
 def _checked(phase: Phase, report: Report) -> tuple[Report, Encoded | None]:

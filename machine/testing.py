@@ -127,7 +127,7 @@ class MemoryTurnLog:
         self._log = log
         self._turn_id = turn_id
 
-    def write(self, *records: Record, durable: bool = False) -> Commit:
+    def write(self, *records: Record, durable: bool = False) -> Commit:  # noqa: ARG002 - the port's signature
         """Append; fails with whatever `log.failing` says."""
         commit = Commit()
         error = self._log.failing(records) if self._log.failing is not None else None
@@ -155,7 +155,7 @@ class MemoryLog:
     keys: dict[str, str] = field(factory=dict)
     failing: Callable[[tuple[Record, ...]], Exception | None] | None = None
 
-    async def open(self, opened: TurnOpened, token: str, *records: Record) -> MemoryTurnLog | None:
+    async def open(self, opened: TurnOpened, token: str, *records: Record) -> MemoryTurnLog | None:  # noqa: ARG002
         """Claim the trigger key, once."""
         if opened.trigger_key in self.keys:
             return None

@@ -23,7 +23,14 @@ def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) ->
         return ()
     event = next(iter(events & _FAILED))
     time_left = turn.deadline - now
-    allowed = allowance(failure, turn.effects, contract.candidates, turn.progress, turn.limits, time_left)
+    allowed = allowance(
+        failure,
+        turn.effects,
+        contract.candidates,
+        progress=turn.progress,
+        limits=turn.limits,
+        time_left=time_left,
+    )
     stop = stop_of(turn, phase, event, failure.reason)
     refused = _deciding_guard(step)
     exhausted = refused is None or refused["name"] == "candidate_left"

@@ -7,14 +7,14 @@ and no turn. Invariant: finishing a finished text changes nothing, because the s
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
-from functools import partial
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from phasewalk.machine.text import clipped
 
-_NO_RESPONSE = re.compile(r"[ \t]*\[[ \t]*no_response[ \t]*\]", re.IGNORECASE)
-_STICKER = re.compile(r"(?P<before>[ \t]*)\[sticker:[ \t]*(?P<name>[^\[\]\n]*?)[ \t]*\]", re.IGNORECASE)
+_NO_RESPONSE = re.compile(r"\[[ \t]{0,8}no_response[ \t]{0,8}\]", re.IGNORECASE)
+_NO_RESPONSE_LONGEST = 32
+_STICKER = re.compile(r"\[sticker:([^\[\]\n]*)\]", re.IGNORECASE)
 _CODE = re.compile(
     r"""
     (?<![`\\]) (?P<block>`{3,}) (?!`) .+? (?<!`) (?P=block) (?!`)                         # a block, or code in a line
@@ -27,6 +27,7 @@ _CODE = re.compile(
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _TOKEN = re.compile(r"[\[\]\\]|\n[ \t]*\n")
 _ANGLE = re.compile(r"<([^<>\n]*)>")
+_SPACE = re.compile(r"\s*")
 _END = re.compile(r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)""")
 _ESCAPED = re.compile(r"\\([()\[\]<>])")
 _NAME_SHOWN = 40
@@ -34,6 +35,9 @@ _NAME_SHOWN = 40
 
 _PARENTHESES_DEEPEST = 32
 """Parentheses nest this deep in a URL at most, as in CommonMark: it bounds the work on a hostile text."""
+
+_STEPS_MOST = 100
+"""A sane text is finished after two steps; this bounds the work on one that hides links in links."""
 
 _BLANK_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _BLANK_OTHERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {chr(c) for c in range(0xFE00, 0xFE10)}
@@ -57,18 +61,31 @@ def visible_text(answer: str | None, stickers: Collection[str] = frozenset()) ->
     """The text that people see for `answer`; `stickers` are the names that the contract allows."""
     if answer is None:
         return Finished(None)
-    notes: list[str] = []
-    text, before = answer, None
-    # Every change shortens the text, so this ends; it ends with a text that a further step would not change.
-    while text != before:
+    text, notes = answer, list[str]()
+    for _ in range(_STEPS_MOST):
         before = text
-        text = _without_stickers(_unwrapped(_without_no_response(text)), stickers, notes)
+        text = _Prose(stickers, notes).read(_without_no_response(text))
+        if text == before:
+            break
     return Finished(None if is_blank(text) else text, tuple(notes))
 
 
 def _without_no_response(text: str) -> str:
-    stripped = _NO_RESPONSE.sub("", text)
-    return text if stripped == text else stripped.strip()
+    """`text` without the marker and the blanks before it, also where a marker stands within another one."""
+    if not _NO_RESPONSE.search(text):
+        return text
+    out: list[str] = []
+    for char in text:
+        out.append(char)
+        if char != "]":
+            continue
+        tail = "".join(out[-_NO_RESPONSE_LONGEST:])
+        start = tail.rfind("[")
+        if start >= 0 and _NO_RESPONSE.fullmatch(tail, start):
+            del out[start - len(tail) :]
+            while out and out[-1] in " \t":
+                out.pop()
+    return "".join(out).strip()
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
@@ -81,73 +98,91 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
     yield text[position:], False
 
 
-def _without_stickers(text: str, stickers: Collection[str], notes: list[str]) -> str:
-    check = partial(_sticker, stickers, notes)
-    kept = "".join(piece if is_code else _STICKER.sub(check, piece) for piece, is_code in _pieces(text))
-    return text if kept == text else kept.strip()
+@define
+class _Prose:
+    """One walk over a text, from the inside of brackets out: each closed bracket is looked at once.
 
+    `out` holds what was read so far; `open_at` says where in it each bracket stands that is still open.
+    """
 
-def _sticker(stickers: Collection[str], notes: list[str], found: re.Match[str]) -> str:
-    if found["name"] in stickers:
-        return found.group()
-    notes.append(f"sticker {clipped(found['name'], _NAME_SHOWN)!r} is not allowed and was removed")
-    return ""
+    stickers: Collection[str]
+    notes: list[str]
+    out: list[str] = field(factory=list)
+    open_at: list[int] = field(factory=list)
+    removed: bool = False
 
+    def read(self, text: str) -> str:
+        """`text` with links unwrapped and unknown stickers removed, outside code."""
+        for piece, is_code in _pieces(text):
+            if is_code:
+                self._code(piece)
+                continue
+            position = 0
+            while position < len(piece):
+                position = self._token(piece, position)
+        made = "".join(self.out)
+        return made.strip() if self.removed else made
 
-def _unwrapped(text: str) -> str:
-    """`[label](url)` as `url` and `@[label](url)` as `label`, from the inside out, outside code."""
-    out: list[str] = []
-    open_at: list[int] = []  # where in `out` each bracket stands that may still begin a link
-    for piece, is_code in _pieces(text):
-        if is_code:
-            if "\n" in piece:
-                open_at.clear()
-            out.append(piece)
-            continue
-        position = 0
-        while position < len(piece):
-            position = _next_token(piece, position, out, open_at)
-    return "".join(out)
+    def _code(self, piece: str) -> None:
+        if "\n" in piece:
+            self.open_at.clear()
+        self.out.append(piece)
 
+    def _token(self, text: str, position: int) -> int:
+        """Read one token of prose; returns where the next one begins."""
+        char = text[position]
+        if char == "]" and self.open_at:
+            end = self._closed(text, position + 1, self.open_at.pop())
+            if end is not None:
+                return end
+        if char == "[":
+            self.open_at.append(len(self.out))
+        elif _BLANK_LINE.match(text, position):
+            self.open_at.clear()
+        found = _TOKEN.search(text, position + (2 if char == "\\" else 1))
+        end = found.start() if found else len(text)
+        self.out.append(text[position:end])
+        return end
 
-def _next_token(text: str, position: int, out: list[str], open_at: list[int]) -> int:
-    """Move one token of prose from `text` to `out`; returns where the next one begins."""
-    char = text[position]
-    if char == "]" and open_at:
-        start = open_at.pop()
-        target = _target(text, position + 1)
+    def _closed(self, text: str, position: int, start: int) -> int | None:
+        """Replace the bracket opened at `out[start]`; returns where its link or sticker ends, None when it is neither."""
+        target = _target(text, position)
         if target is not None:
-            _replace_link(out, start, target[0])
+            self._link(start, target[0])
             return target[1]
-    if char == "[":
-        open_at.append(len(out))
-    elif _BLANK_LINE.match(text, position):
-        open_at.clear()
-    found = _TOKEN.search(text, position + (2 if char == "\\" else 1))
-    end = found.start() if found else len(text)
-    out.append(text[position:end])
-    return end
+        if self.out[start][:9].lower() == "[sticker:":
+            found = _STICKER.fullmatch("".join(self.out[start:]) + "]")
+            if found and found[1].strip() not in self.stickers:
+                self._sticker(start, found[1].strip())
+                return position
+        return None
 
+    def _link(self, start: int, url: str) -> None:
+        """Put what people are to see in the place of the link."""
+        before = self.out[start - 1] if start else ""
+        if before.endswith("@"):
+            self.out[start - 1] = before[:-1]
+            self.out[start] = self.out[start][1:]
+            return
+        if before.endswith("!") and (len(before) == 1 or before[-2].isspace()):
+            self.out[start - 1] = before[:-1]  # a picture
+        self.out[start:] = [url]
 
-def _replace_link(out: list[str], start: int, url: str) -> None:
-    """Put what people are to see in the place of the link whose bracket stands at `out[start]`."""
-    before = out[start - 1] if start else ""
-    if before.endswith("@"):
-        out[start - 1] = before[:-1]
-        del out[start]
-        return
-    if before.endswith("!") and (len(before) == 1 or before[-2].isspace()):
-        out[start - 1] = before[:-1]  # a picture
-    out[start:] = [url]
+    def _sticker(self, start: int, name: str) -> None:
+        """Take an unknown sticker away, with the blanks before it."""
+        del self.out[start:]
+        if self.out:
+            self.out[-1] = self.out[-1].rstrip(" \t")
+        self.removed = True
+        self.notes.append(f"sticker {clipped(name, _NAME_SHOWN)!r} is not allowed and was removed")
 
 
 def _target(text: str, position: int) -> tuple[str, int] | None:
     """The URL of a link whose label ends before `position`, and where the link ends; None when it is no link."""
     if not text.startswith("(", position):
         return None
-    position += 1
-    while text[position : position + 1].isspace():
-        position += 1
+    skipped = _SPACE.match(text, position + 1)
+    position = skipped.end() if skipped else position + 1
     angle = _ANGLE.match(text, position)
     end = angle.end() if angle else _url_end(text, position)
     url = angle[1].strip() if angle else text[position:end]

@@ -38,7 +38,7 @@ def permitted(tool: ToolInfo, settings: Settings, user_id: str) -> bool:
 
 
 def select(families: tuple[str, ...], executable: tuple[ToolInfo, ...], existing: tuple[ToolInfo, ...]) -> Selection:
-    """The tools of `families` among the executable ones; a family is missing without any, or without its required one."""
+    """The tools of `families` among the executable ones; a family is missing without any or without a required one."""
     offered: list[ToolInfo] = []
     required: list[str] = []
     missing: list[str] = []

@@ -1,6 +1,6 @@
 """The reply machine: the turn table with its phases. The one place where both meet."""
 
-from phasewalk.machine.runner import Definition
+from phasewalk.machine.definition import Definition
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.phases import (
     build_prompt,

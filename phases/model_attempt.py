@@ -29,7 +29,14 @@ MESSAGE_CHARS = 200
 def opening(turn: Turn) -> Opening:
     """What the visit starts with: the progress that its cause means, and the tools that the call will carry."""
     contract = _contract_of(turn)
-    progress = advanced(turn.cause, turn.progress, turn.failure, turn.effects, contract.candidates, turn.limits)
+    progress = advanced(
+        turn.cause,
+        turn.progress,
+        failure=turn.failure,
+        effects=turn.effects,
+        candidates=contract.candidates,
+        limits=turn.limits,
+    )
     offered = tools_offered(contract, progress, turn.effects, identical_calls=identical_calls(turn))
     cause = _label(turn.cause, turn.progress, progress)
     return Opening(
@@ -106,7 +113,7 @@ async def _attempt(turn: Turn, ports: Ports, chosen: _Chosen, candidate: Candida
         await ports.log.describe(_stopped(turn, progress, ports))
         raise
     except Exception as error:  # noqa: BLE001 - whatever comes out of the provider port is a failed attempt (FB-13)
-        return _failed(turn, ports, candidate, request, progress, _as_provider_error(error, turn))
+        return _failed(turn, ports, request, progress, _as_provider_error(error, turn))
     ended = AttemptEnded(
         n=progress.calls,
         status="ok",
@@ -189,11 +196,11 @@ def _as_provider_error(error: Exception, turn: Turn) -> ProviderError:
 def _failed(
     turn: Turn,
     ports: Ports,
-    candidate: Candidate,
     request: ModelRequest,
     progress: Progress,
     error: ProviderError,
 ) -> Report:
+    candidate = request.candidate
     message = clipped(storable(error.message), MESSAGE_CHARS)
     failure = Failure(
         kind=error.kind,

@@ -6,7 +6,7 @@ from phasewalk.machine.words import NoticeCode
 
 TEXTS: Mapping[NoticeCode, str] = {
     NoticeCode.ALL_FAILED: "Sorry, I could not get an answer this time. Please try again later.",
-    NoticeCode.PARTIAL: "I did part of what you asked, but could not finish my answer. Please check before you ask again.",
+    NoticeCode.PARTIAL: "I did part of what you asked, but could not finish. Please check before you ask again.",
     NoticeCode.DEADLINE: "Sorry, this took longer than I may take, so I stopped. Please try again.",
     NoticeCode.RESTART: "I am being restarted and had to stop. Please ask again in a minute.",
     NoticeCode.CONTEXT_LIMIT: "Sorry, that is more than I can read at once. Please send a shorter message.",

@@ -35,7 +35,7 @@ HEAVY_BYTES = 65_536
 KNOWN_PAYLOADS = 4096
 
 
-_WITH_PAYLOADS = frozenset({PhaseEntered, PhaseExited, EffectIntended, AttemptStarted})
+_WITH_PAYLOADS = (PhaseEntered, PhaseExited, EffectIntended, AttemptStarted)
 _Rows = tuple[Statement | None, list[Statement], HistoryTrimmed | None]
 
 
@@ -211,17 +211,16 @@ class SqlitePhaseLog:
         trim: HistoryTrimmed | None = None
         rows: list[Statement] = []
         for record in records:
-            kind = type(record)
-            if kind is TurnMoved:
+            if isinstance(record, TurnMoved):
                 guard = moved(turn_id, token, record)
-            elif kind is TurnEnded:
+            elif isinstance(record, TurnEnded):
                 guard = ended(turn_id, token, record)
-            elif kind is HistoryTrimmed:
+            elif isinstance(record, HistoryTrimmed):
                 trim = record
             else:
-                if kind in _WITH_PAYLOADS and record.payloads:
+                if isinstance(record, _WITH_PAYLOADS) and record.payloads:
                     self._payload_rows(rows, record.payloads)
-                ROWS[kind](rows, turn_id, record)
+                ROWS[type(record)](rows, turn_id, record)
         return guard, rows, trim
 
     def _payload_rows(self, rows: list[Statement], payloads: Iterable[Payload]) -> None:

@@ -31,168 +31,123 @@ def payload_row(payload: Payload) -> Statement:
     return PAYLOAD, (payload.digest, len(payload.text), "utf-8", body)
 
 
+ENTER = (
+    "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, budget_ms, detail)"
+    " VALUES (?, ?, ?, ?, 'enter', ?, ?, ?, ?)"
+)
+
+
 def _entered(rows: Rows, turn_id: str, e: r.PhaseEntered) -> None:
-    rows.append(
-        (
-            "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, budget_ms, detail)"
-            " VALUES (?, ?, ?, ?, 'enter', ?, ?, ?, ?)",
-            (turn_id, e.seq, e.phase, e.visit, e.at_us, e.mono_ns, e.budget_ms, e.detail),
-        ),
-    )
+    rows.append((ENTER, (turn_id, e.seq, e.phase, e.visit, e.at_us, e.mono_ns, e.budget_ms, e.detail)))
+
+
+EXIT = (
+    "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, event, transition, to_phase,"
+    " guards, reason, detail) VALUES (?, ?, ?, ?, 'exit', ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def _exited(rows: Rows, turn_id: str, e: r.PhaseExited) -> None:
-    rows.append(
-        (
-            "INSERT INTO phase_event (turn_id, seq, phase, visit, kind, at_us, mono_ns, event, transition, to_phase,"
-            " guards, reason, detail) VALUES (?, ?, ?, ?, 'exit', ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                turn_id,
-                e.seq,
-                e.phase,
-                e.visit,
-                e.at_us,
-                e.mono_ns,
-                e.event,
-                e.transition,
-                e.to_phase,
-                e.guards,
-                e.reason,
-                e.detail,
-            ),
-        ),
-    )
+    visit = (turn_id, e.seq, e.phase, e.visit, e.at_us, e.mono_ns)
+    rows.append((EXIT, (*visit, e.event, e.transition, e.to_phase, e.guards, e.reason, e.detail)))
+
+
+CONTRACT = "INSERT OR IGNORE INTO contract (hash, body, first_seen_us) VALUES (?, ?, ?)"
 
 
 def _contract(rows: Rows, _turn_id: str, c: r.ContractFrozen) -> None:
-    rows.append(
-        (
-            "INSERT OR IGNORE INTO contract (hash, body, first_seen_us) VALUES (?, ?, ?)",
-            (c.digest, c.body, c.at_us),
-        ),
-    )
+    rows.append((CONTRACT, (c.digest, c.body, c.at_us)))
 
 
 def _payload(rows: Rows, _turn_id: str, p: r.PayloadKept) -> None:
     rows.append(payload_row(p.payload))
 
 
+ATTEMPT = (
+    "INSERT INTO attempt (turn_id, n, cause, provider, model, api, status, started_us, request_digest)"
+    " VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)"
+)
+
+
 def _attempt_started(rows: Rows, turn_id: str, a: r.AttemptStarted) -> None:
     if a.request is not None:
         rows.append(payload_row(a.request))
-    rows.append(
-        (
-            "INSERT INTO attempt (turn_id, n, cause, provider, model, api, status, started_us, request_digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)",
-            (turn_id, a.n, a.cause, a.provider, a.model, a.api, a.started_us, a.request.digest if a.request else None),
-        ),
-    )
+    digest = a.request.digest if a.request else None
+    rows.append((ATTEMPT, (turn_id, a.n, a.cause, a.provider, a.model, a.api, a.started_us, digest)))
+
+
+ATTEMPT_END = (
+    "UPDATE attempt SET status = ?, reason = ?, http_status = ?, retry_after_ms = ?, finish_reason = ?,"
+    " input_tokens = ?, output_tokens = ?, ended_us = ?, request_id = ?, message = ?, response_digest = ?"
+    " WHERE turn_id = ? AND n = ?"
+)
 
 
 def _attempt_ended(rows: Rows, turn_id: str, a: r.AttemptEnded) -> None:
     if a.response is not None:
         rows.append(payload_row(a.response))
-    rows.append(
-        (
-            "UPDATE attempt SET status = ?, reason = ?, http_status = ?, retry_after_ms = ?, finish_reason = ?,"
-            " input_tokens = ?, output_tokens = ?, ended_us = ?, request_id = ?, message = ?, response_digest = ?"
-            " WHERE turn_id = ? AND n = ?",
-            (
-                a.status,
-                a.reason,
-                a.http_status,
-                a.retry_after_ms,
-                a.finish_reason,
-                a.input_tokens,
-                a.output_tokens,
-                a.ended_us,
-                a.request_id,
-                a.message,
-                a.response.digest if a.response else None,
-                turn_id,
-                a.n,
-            ),
-        ),
-    )
+    digest = a.response.digest if a.response else None
+    said = (a.status, a.reason, a.http_status, a.retry_after_ms, a.finish_reason, a.input_tokens, a.output_tokens)
+    rows.append((ATTEMPT_END, (*said, a.ended_us, a.request_id, a.message, digest, turn_id, a.n)))
+
+
+STEP = (
+    'INSERT INTO fallback_step (turn_id, step, at_us, provider, model, decision, reason, rule, "values")'
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def _considered(rows: Rows, turn_id: str, f: r.FallbackConsidered) -> None:
-    rows.append(
-        (
-            'INSERT INTO fallback_step (turn_id, step, at_us, provider, model, decision, reason, rule, "values")'
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (turn_id, f.step, f.at_us, f.provider, f.model, f.decision, f.reason, f.rule, f.values),
-        ),
-    )
+    rows.append((STEP, (turn_id, f.step, f.at_us, f.provider, f.model, f.decision, f.reason, f.rule, f.values)))
+
+
+TOOL = (
+    "INSERT INTO tool_call (turn_id, round, call_id, provider_call_id, name, effect, started_us, arguments_digest)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def _tool_started(rows: Rows, turn_id: str, t: r.ToolStarted) -> None:
     rows.append(payload_row(t.arguments))
-    rows.append(
-        (
-            "INSERT INTO tool_call (turn_id, round, call_id, provider_call_id, name, effect, started_us, arguments_digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (turn_id, t.round, t.call_id, t.provider_call_id, t.name, t.effect, t.started_us, t.arguments.digest),
-        ),
-    )
+    call = (turn_id, t.round, t.call_id, t.provider_call_id, t.name, t.effect)
+    rows.append((TOOL, (*call, t.started_us, t.arguments.digest)))
+
+
+TOOL_END = (
+    "UPDATE tool_call SET status = ?, reason = ?, ended_us = ?, result_digest = coalesce(?, result_digest)"
+    " WHERE turn_id = ? AND call_id = ?"
+)
 
 
 def _tool_ended(rows: Rows, turn_id: str, t: r.ToolEnded) -> None:
     if t.result is not None:
         rows.append(payload_row(t.result))
-    rows.append(
-        (
-            "UPDATE tool_call SET status = ?, reason = ?, ended_us = ?, result_digest = coalesce(?, result_digest)"
-            " WHERE turn_id = ? AND call_id = ?",
-            (t.status, t.reason, t.ended_us, t.result.digest if t.result else None, turn_id, t.call_id),
-        ),
-    )
+    digest = t.result.digest if t.result else None
+    rows.append((TOOL_END, (t.status, t.reason, t.ended_us, digest, turn_id, t.call_id)))
+
+
+EFFECT = "INSERT INTO effect (effect_id, turn_id, kind, idempotency_key, target) VALUES (?, ?, ?, ?, ?)"
+EFFECT_EVENT = "INSERT INTO effect_event (effect_id, kind, at_us, detail) VALUES (?, ?, ?, ?)"
 
 
 def _intended(rows: Rows, turn_id: str, e: r.EffectIntended) -> None:
-    rows.append(
-        (
-            "INSERT INTO effect (effect_id, turn_id, kind, idempotency_key, target) VALUES (?, ?, ?, ?, ?)",
-            (e.effect_id, turn_id, e.kind, e.idempotency_key, e.target),
-        ),
-    )
-    rows.append(
-        (
-            "INSERT INTO effect_event (effect_id, kind, at_us, detail) VALUES (?, 'intent', ?, ?)",
-            (e.effect_id, e.at_us, e.detail),
-        ),
-    )
+    rows.append((EFFECT, (e.effect_id, turn_id, e.kind, e.idempotency_key, e.target)))
+    rows.append((EFFECT_EVENT, (e.effect_id, "intent", e.at_us, e.detail)))
 
 
 def _settled(rows: Rows, _turn_id: str, e: r.EffectSettled) -> None:
-    rows.append(
-        (
-            "INSERT INTO effect_event (effect_id, kind, at_us, detail) VALUES (?, ?, ?, ?)",
-            (e.effect_id, e.kind, e.at_us, e.detail),
-        ),
-    )
+    rows.append((EFFECT_EVENT, (e.effect_id, e.kind, e.at_us, e.detail)))
+
+
+MESSAGE = (
+    "INSERT INTO message (turn_id, channel_id, role, author_id, author, text, at_us, message_id, unit, state, call)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 def _said(rows: Rows, turn_id: str, m: r.Said) -> None:
-    rows.append(
-        (
-            "INSERT INTO message (turn_id, channel_id, role, author_id, author, text, at_us, message_id, unit, state, call)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                turn_id,
-                m.channel_id,
-                m.role,
-                m.author_id,
-                m.author,
-                m.text,
-                m.at_us,
-                m.message_id,
-                m.unit,
-                m.state,
-                m.call,
-            ),
-        ),
-    )
+    who = (turn_id, m.channel_id, m.role, m.author_id, m.author)
+    rows.append((MESSAGE, (*who, m.text, m.at_us, m.message_id, m.unit, m.state, m.call)))
 
 
 MOVED = (

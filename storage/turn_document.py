@@ -36,7 +36,8 @@ def turn_document(connection: sqlite3.Connection, turn_id: str) -> dict[str, obj
         "fallback": _fallback(connection, turn_id),
         "tools": _rows(
             connection,
-            "SELECT call_id, name, status, reason FROM tool_call WHERE turn_id = ? ORDER BY round, length(call_id), call_id",
+            "SELECT call_id, name, status, reason FROM tool_call WHERE turn_id = ?"
+            " ORDER BY round, length(call_id), call_id",
             turn_id,
         ),
         "effects": _rows(

@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -103,9 +104,13 @@ class Writer:
 
     async def close(self) -> None:
         """Write what waits, then let go of the connection."""
-        while self._waiting or self._thread_busy or self._checkpointing is not None:
-            await asyncio.sleep(0.001)
+        last: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self.submit(Unit(lambda _connection: None, last))
         self._closed.set()
+        with suppress(LogWriteError):
+            await last
+        if self._checkpointing is not None:
+            await asyncio.wait({self._checkpointing})
         await asyncio.get_running_loop().run_in_executor(self._thread, self._close)
         self._thread.shutdown()
 

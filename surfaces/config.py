@@ -228,7 +228,7 @@ def _check_names(path: Path, configuration: Configuration) -> None:
     names = [provider.name for provider in configuration.providers]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ConfigurationError(f"{path}: two providers are called {sorted(twice)[0]!r}; each needs a name of its own")
+        raise ConfigurationError(f"{path}: two providers are called {min(twice)!r}; each needs a name of its own")
 
 
 def _sentence(path: Path, text: str, error: ValidationError) -> str:

@@ -29,7 +29,9 @@ class ConsoleSurface:
         data = speech.kind == EffectKind.ANSWER
         label = "" if data else f"[{speech.kind.replace('_', ' ')}] "
         try:
-            print(f"{label}{self._show(speech.text)}", file=sys.stdout if data else sys.stderr, flush=True)  # noqa: T201 - this is the console
+            print(
+                f"{label}{self._show(speech.text)}", file=sys.stdout if data else sys.stderr, flush=True
+            )  # the console is what this is for
         except (BrokenPipeError, ValueError) as error:
             raise DeliveryError("the terminal is closed", Reason.DELIVERY_TARGET_GONE) from error
         return f"console:{key}"

@@ -17,8 +17,9 @@ from phasewalk.machine.deadlines import SystemClock
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Ports, Provider, Settings, Surface, TurnLog
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.runner import Ended, Runner, TurnEffects
+from phasewalk.machine.runner import Ended, Runner
 from phasewalk.machine.turn import Trigger
+from phasewalk.machine.walk import TurnEffects
 from phasewalk.phases.machine import turn_machine
 from phasewalk.phases.providers.rules import RulesProvider, load_rules
 from phasewalk.phases.tools import memory, notes

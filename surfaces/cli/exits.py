@@ -22,7 +22,7 @@ class CommandError(click.ClickException):
 
     def __init__(self, message: str, status: Exit) -> None:
         super().__init__(message)
-        self.exit_code = int(status)
+        self.exit_code = int(status)  # type: ignore[misc]  # click reads it from the instance
 
     def show(self, file: object = None) -> None:  # noqa: ARG002 - click's signature; talk always goes to standard error
         """Print the sentence."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
@@ -104,7 +105,7 @@ async def test_a_feed_killed_in_the_middle_goes_on_without_doing_anything_twice(
 def _notes(workplace) -> int:
     try:
         return workplace.rows("SELECT count(*) FROM note")[0][0]
-    except Exception:  # the file is being made
+    except sqlite3.Error:  # the file is being made
         return 0
 
 

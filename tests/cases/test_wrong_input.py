@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -140,7 +141,7 @@ def test_a_folder_that_cannot_be_written_is_named(workplace):
 
 @pytest.mark.spec("OPS-13")
 @pytest.mark.skipif(
-    os.geteuid() == 0 and not os.path.exists("/proc/self/ns"), reason="needs a place that nobody can write"
+    os.geteuid() == 0 and not Path("/proc/self/ns").exists(), reason="needs a place that nobody can write"
 )
 def test_a_place_that_nobody_can_write_is_named(workplace):
     refused(workplace.run("--db", "/proc/phasewalk.db", "turn", "hi"), 4, "/proc/phasewalk.db")

@@ -1,0 +1,39 @@
+"""A machine that can be walked: a table, the phases that do its work, and who explains its steps."""
+
+from collections.abc import Callable, Mapping
+
+from attrs import field, frozen
+
+from phasewalk.machine.engine import Engine, Step
+from phasewalk.machine.errors import TableError
+from phasewalk.machine.guards import GUARDS, Asked
+from phasewalk.machine.phase import Phase
+from phasewalk.machine.records import Record
+from phasewalk.machine.table import Table
+from phasewalk.machine.turn import Turn
+
+Witness = Callable[[Turn, Step, str, int, float], tuple[Record, ...]]
+"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us, monotonic seconds)."""
+
+
+@frozen
+class Definition:
+    """A machine: its table, its phases, and who explains its steps."""
+
+    table: Table
+    phases: Mapping[str, Phase]
+    witness: Witness = lambda *_: ()
+    engine: Engine[Asked] = field(init=False)
+
+    @engine.default
+    def _bind(self) -> Engine[Asked]:
+        return Engine(self.table, GUARDS)
+
+    def __attrs_post_init__(self) -> None:
+        if set(self.phases) != set(self.table.phases):
+            odd = set(self.phases) ^ set(self.table.phases)
+            raise TableError(f"machine {self.table.name!r}: phases and table differ in {', '.join(sorted(odd))}")
+        for phase in self.phases.values():
+            strange = phase.events - self.table.events_of(phase.name)
+            if strange:
+                raise TableError(f"phase {phase.name!r} declares events without a row: {', '.join(sorted(strange))}")
