@@ -10,7 +10,7 @@ from phasewalk.machine.guards import GUARDS, Asked
 from phasewalk.machine.phase import Phase
 from phasewalk.machine.records import Record
 from phasewalk.machine.table import Table
-from phasewalk.machine.turn import Turn
+from phasewalk.machine.turn import FIELDS, Turn
 
 Witness = Callable[[Turn, Step, str, int, float], tuple[Record, ...]]
 """Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us, monotonic seconds)."""
@@ -37,3 +37,6 @@ class Definition:
             strange = phase.events - self.table.events_of(phase.name)
             if strange:
                 raise TableError(f"phase {phase.name!r} declares events without a row: {', '.join(sorted(strange))}")
+            unknown = phase.writes - set(FIELDS)
+            if unknown:
+                raise TableError(f"phase {phase.name!r} declares fields that no turn has: {', '.join(sorted(unknown))}")

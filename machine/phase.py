@@ -65,6 +65,22 @@ def checked_changes(phase: Phase, changes: Mapping[str, object]) -> None:
             raise PhaseResultError(phase.name, name, f"is {type(value).__name__}, declared is {wanted}")
 
 
+def _check_parts(phase: Phase, report: Report) -> None:
+    parts: tuple[tuple[str, object, type, str], ...] = (
+        ("event", report.event, str, "str"),
+        ("changes", report.changes, Mapping, "Mapping"),
+        ("reason", Reason.OK if report.reason is None else report.reason, Reason, "Reason or None"),
+        ("detail", report.detail, Mapping, "Mapping"),
+        ("records", report.records, tuple, "tuple"),
+    )
+    for name, value, wanted, words in parts:
+        if not isinstance(value, wanted):
+            raise PhaseResultError(phase.name, name, f"is {type(value).__name__}, declared is {words}")
+    strange = [type(record).__name__ for record in report.records if not isinstance(record, Record)]
+    if strange:
+        raise PhaseResultError(phase.name, "records", f"holds {', '.join(strange)}, declared are rows of the log")
+
+
 def checked_document(phase: Phase, report: object) -> Encoded | None:
     """The detail of a visit's end as JSON: what the phase says, and what it changed.
 
@@ -72,6 +88,7 @@ def checked_document(phase: Phase, report: object) -> Encoded | None:
     """
     if not isinstance(report, Report):
         raise PhaseResultError(phase.name, "report", f"is {type(report).__name__}, declared is Report")
+    _check_parts(phase, report)
     if report.event not in phase.events:
         raise PhaseResultError(
             phase.name, "event", f"{report.event!r} is not declared; declared are {', '.join(sorted(phase.events))}"

@@ -167,14 +167,19 @@ class Runner:
         walk.working = True
         try:
             report = await phase.run(walk.turn, ports)
-        except asyncio.CancelledError:
-            return Report(*self._interrupted(walk)), None
+        except asyncio.CancelledError as error:
+            return _crash(error) if walk.cancelled_by_itself() else (self._interrupted(walk), None)
         except LeaseLostError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a phase raises ends the turn properly (TURN-04, FB-21)
-            return _crash(error)
+            crash = _crash(error)
+            if walk.pending is None:
+                return crash
+            return evolve(self._interrupted(walk), detail=crash[0].detail), crash[1]  # clean-up failed: logged only
         finally:
             walk.working = False
+        if walk.pending is not None:
+            walk.heard()  # it was asked to stop and has answered all the same
         return _checked(phase, report)
 
     async def _perform_shielded(self, phase: Phase, walk: Walk, ports: Ports) -> tuple[Report, Encoded | None]:
@@ -185,7 +190,9 @@ class Runner:
         while True:
             try:
                 report = await phase.run(walk.turn, ports)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
+                if walk.cancelled_by_itself():
+                    return _crash(error)
                 walk.cancelled_from_outside()
             except LeaseLostError:
                 raise
@@ -196,22 +203,23 @@ class Runner:
 
     def _due(self, walk: Walk) -> Interruption | None:
         """What is pending before the phase begins: a cancellation, or its deadline."""
-        if walk.pending is not None:
-            pending, walk.pending = walk.pending, None
+        pending, walk.pending = walk.pending, None
+        if (
+            pending is not None and pending.event != "deadline_passed"
+        ):  # the deadline is compared anew: deliver has more
             return pending
         if self._clock.monotonic() >= self._limit_of(walk.turn, walk.phase):
             return Interruption("deadline_passed", Reason.DEADLINE_PASSED)
         return None
 
-    def _interrupted(self, walk: Walk) -> tuple[str, Mapping[str, object], Reason]:
-        """The event of a phase that was cancelled at work, by us or from outside."""
+    def _interrupted(self, walk: Walk) -> Report:
+        """The end of a phase that was cancelled at work, by us or from outside."""
         pending, walk.pending = walk.pending, None
         if pending is None:
             walk.cancelled_from_outside()
-            return "cancelled", {}, Reason.CANCELLED
-        if walk.task is not None:
-            walk.task.uncancel()
-        return pending.event, {}, pending.reason
+            return Report("cancelled", reason=Reason.CANCELLED)
+        walk.heard()
+        return Report(pending.event, reason=pending.reason)
 
     def _limit_of(self, turn: Turn, phase: str) -> float:
         return turn.deadline + (turn.limits.delivery_grace if phase == DELIVER else 0.0)
@@ -228,8 +236,9 @@ class Runner:
             return
         if walk.working:
             walk.interrupt(Interruption("deadline_passed", Reason.DEADLINE_PASSED))
-        if walk.phase != DELIVER:
-            self._arm(walk, self._limit_of(walk.turn, DELIVER))
+        following = self._limit_of(walk.turn, DELIVER)
+        if following > self._clock.monotonic():  # a limit that has come already would ring for ever
+            self._arm(walk, following)
 
     async def _advance(self, walk: Walk, report: Report, encoded: Encoded | None) -> None:
         """Take the row for the report and commit the end of this visit with the beginning of the next."""

@@ -48,6 +48,14 @@ class Walk:
     def cancelled_from_outside(self) -> None:
         """Somebody cancelled the task that walks; the walk ends properly first, then the task gets its way."""
         self.outside = True
+        self.heard()
+
+    def cancelled_by_itself(self) -> bool:
+        """Whether a `CancelledError` comes from the work in hand: nobody has asked for it."""
+        return self.pending is None and self.task is not None and not self.task.cancelling()
+
+    def heard(self) -> None:
+        """One request to cancel our task has been followed."""
         if self.task is not None:
             self.task.uncancel()
 

@@ -41,7 +41,7 @@ ENVELOPE_RULES = (
 )
 
 _PLACEHOLDER = re.compile(r"\{(?:date|time|news|memory)\}")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def persona_of(settings: Settings) -> str:

@@ -26,7 +26,7 @@ def plan_of(turn: Turn, ports: Ports) -> Plan:
     trigger, settings = turn.trigger, ports.settings
     code = notice_due(turn)
     if code is not None:
-        text = notice_text(code, settings.notices, turn.missing)
+        text = notice_text(code, settings.notices, turn.missing, turn.failure.retry_after if turn.failure else None)
         speeches.append(Speech(EffectKind.NOTICE, trigger.channel_name, text, trigger.message_id, code))
     staff = turn.envelope.staff if turn.envelope else None
     if staff is not None and settings.staff_channel:

@@ -36,7 +36,7 @@ _NAME_SHOWN = 40
 _PARENTHESES_DEEPEST = 32
 """Parentheses nest this deep in a URL at most, as in CommonMark: it bounds the work on a hostile text."""
 
-_STEPS_MOST = 100
+_STEPS_MOST = 40
 """A sane text is finished after two steps; this bounds the work on one that hides links in links."""
 
 _BLANK_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
@@ -145,7 +145,7 @@ class _Prose:
         return end
 
     def _closed(self, text: str, position: int, start: int) -> int | None:
-        """Replace the bracket opened at `out[start]`; returns where its link or sticker ends, None when it is neither."""
+        """Replace the bracket opened at `out[start]`; returns where what it opened ends, or None."""
         target = _target(text, position)
         if target is not None:
             self._link(start, target[0])

@@ -17,7 +17,19 @@ TEXTS: Mapping[NoticeCode, str] = {
 }
 
 
-def notice_text(code: NoticeCode, configured: Mapping[NoticeCode, str], missing: tuple[str, ...]) -> str:
-    """The text of a notice; `{missing}` stands for the families that are missing, other braces stay."""
+def notice_text(
+    code: NoticeCode,
+    configured: Mapping[NoticeCode, str],
+    missing: tuple[str, ...] = (),
+    come_back: float | None = None,
+) -> str:
+    """The text of a notice; `{missing}` stands for the families that are missing, other braces stay.
+
+    `come_back` is in seconds: when a provider said how long it will refuse, the person is told (ENV-12).
+    """
     text = configured.get(code, TEXTS[code])
-    return text.replace("{missing}", ", ".join(family.replace("_", " ") for family in missing) or "a tool")
+    text = text.replace("{missing}", ", ".join(family.replace("_", " ") for family in missing) or "a tool")
+    if code is NoticeCode.ALL_FAILED and come_back is not None:
+        minutes = max(1, round(come_back / 60))
+        return f"{text} ({minutes} min)"
+    return text

@@ -130,7 +130,7 @@ class _Round:
         effect = await self._intend(call, tool) if tool.mutating else None
         self.begun.add(call.call_id)
         clock, limits = self.ports.clock, self.contract.limits
-        limit = min(clock.monotonic() + (tool.timeout or limits.tool), self.turn.deadline)
+        limit = clock.monotonic() + (tool.timeout or limits.tool)  # the turn's own deadline stops the whole phase
         try:
             value = await within(
                 self._running(call),

@@ -4,7 +4,6 @@ Owns pragmas, versions and the refusal of files that are not ours. Knows no tabl
 Invariant: a writing connection has WAL, foreign keys on and verified, and the present schema (LOG-02, LOG-04).
 """
 
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     version = _version_of(path) if path.exists() and path.stat().st_size else 0
     if version < SCHEMA_VERSION:
         if version > 0:
-            shutil.copy2(path, path.with_name(f"{path.name}.v{version}.bak"))
+            _copy_aside(path, path.with_name(f"{path.name}.v{version}.bak"))
         _migrate(path)
     connection = _connected(path)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -93,10 +92,19 @@ def _version_of(path: Path) -> int:
 def _connected(path: Path) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
-        connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.OperationalError as error:
         raise StorageError(f"{path}: cannot be opened for writing ({error}); a writable folder is needed") from error
     return connection
+
+
+def _copy_aside(path: Path, copy: Path) -> None:
+    """A whole copy, with the rows that still stand in the WAL only."""
+    source, target = _connected(path), _connected(copy)
+    try:
+        source.backup(target)
+    finally:
+        source.close()
+        target.close()
 
 
 def _migrate(path: Path) -> None:

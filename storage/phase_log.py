@@ -4,6 +4,7 @@ Owns the fencing of writes (TURN-13) and the process row. Invariant: a unit of a
 the turn's writes nothing.
 """
 
+import asyncio
 import os
 import socket
 import sqlite3
@@ -122,6 +123,10 @@ class SqlitePhaseLog:
             await commit
         except KnownTriggerError:
             return None
+        except asyncio.CancelledError:
+            if commit.exception() is not None:
+                raise  # nothing was claimed
+            _cancel_again()
         return turn_log
 
     async def find(self, trigger_key: str) -> str | None:
@@ -230,6 +235,14 @@ class SqlitePhaseLog:
                 self._stored.move_to_end(payload.digest)
             else:
                 rows.append(payload_row(payload))
+
+
+def _cancel_again() -> None:
+    """Let the cancellation strike where the task waits next: there its claim can be walked to an end."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+        task.cancel()
 
 
 _HOLDS = "SELECT 1 FROM turn WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -133,17 +134,13 @@ class Writer:
             return
         group = self._next_group()
         if not any([unit.durable or unit.heavy for unit in group]):  # noqa: C419 - a list is faster than a generator
-            try:
+            with suppress(sqlite3.OperationalError):  # what may pass: the thread has the patience
                 answers = self._transaction(group)
-            except sqlite3.OperationalError as error:
-                if not _passing(error):
-                    _fail(group, error)
-                    self._after(0)
-                    return
-            else:
                 _answer(group, answers)
-                self._after(len(group))
-                return
+                group = group[len(answers) :]
+                if not group:
+                    self._after(len(answers))
+                    return
         self._thread_busy = True
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._thread, self._commit_patiently, group).add_done_callback(
@@ -161,10 +158,7 @@ class Writer:
         """The thread has answered."""
         self._thread_busy = False
         error = done.exception()
-        if error is not None:
-            _fail(group, error)
-        else:
-            _answer(group, done.result())
+        _answer(group, done.result() if error is None else [_refusal(error) for _ in group])
         self._after(len(group))
 
     def _after(self, units: int) -> None:
@@ -179,17 +173,19 @@ class Writer:
         """In the thread: wait for locks, retry what may pass, up to the patience."""
         end = time.monotonic() + self._patience
         pause = 0.01
-        while True:
+        answers: list[object] = []
+        while len(answers) < len(group):
             self._connection.execute("PRAGMA busy_timeout = 200")
             try:
-                return self._commit(group)
+                answers += self._commit(group[len(answers) :])
             except sqlite3.OperationalError as error:
-                if not _passing(error) or time.monotonic() >= end:
-                    raise
+                if time.monotonic() >= end:
+                    return [*answers, *(_refusal(error) for _ in group[len(answers) :])]
                 time.sleep(pause)
                 pause = min(pause * 2, 0.25)
             finally:
                 self._connection.execute("PRAGMA busy_timeout = 0")
+        return answers
 
     def _commit(self, group: list[Unit]) -> list[object]:
         """One transaction for the group; each unit's answer is its result, or its own error."""
@@ -203,20 +199,33 @@ class Writer:
                 self._connection.execute("PRAGMA synchronous = NORMAL")
 
     def _transaction(self, group: list[Unit]) -> list[object]:
+        """The answers of the units that are settled, from the first on; raises what may pass when none is."""
         connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             answers = [_done_in(connection, unit) for unit in group]
             connection.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError) or not isinstance(error, Exception):
+            if _passing(error) or not isinstance(error, Exception):
                 raise
             if len(group) == 1:
                 return [LogWriteError(f"the log refused a row: {error}")]
-            return [self._transaction([unit])[0] for unit in group]
+            return self._one_by_one(group)
         self.groups += 1
+        return answers
+
+    def _one_by_one(self, group: list[Unit]) -> list[object]:
+        """Each unit in a transaction of its own, up to where the file becomes busy: none is written twice."""
+        answers: list[object] = []
+        for unit in group:
+            try:
+                answers += self._transaction([unit])
+            except sqlite3.OperationalError:
+                if not answers:
+                    raise
+                break
         return answers
 
     def _begin_checkpoint(self) -> None:
@@ -266,7 +275,7 @@ def _done_in(connection: sqlite3.Connection, unit: Unit) -> object:
 
 
 def _answer(group: list[Unit], answers: list[object]) -> None:
-    for unit, answer in zip(group, answers, strict=True):
+    for unit, answer in zip(group, answers, strict=False):  # units beyond the answers are still to be written
         if unit.promise.done():
             continue
         if isinstance(answer, BaseException):
@@ -275,15 +284,15 @@ def _answer(group: list[Unit], answers: list[object]) -> None:
             unit.promise.set_result(answer)
 
 
-def _fail(group: list[Unit], error: BaseException) -> None:
-    for unit in group:
-        if not unit.promise.done():
-            unit.promise.set_exception(LogWriteError(f"the log could not be written: {error}"))
+def _refusal(error: BaseException) -> LogWriteError:
+    return LogWriteError(f"the log could not be written: {error}")
 
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_PROTOCOL")
 
 
-def _passing(error: sqlite3.OperationalError) -> bool:
+def _passing(error: BaseException) -> bool:
     """Whether waiting may help: somebody else's lock, a full disk, a hiccup of it."""
-    return str(getattr(error, "sqlite_errorname", "")).startswith(_PASSING)
+    return isinstance(error, sqlite3.OperationalError) and str(getattr(error, "sqlite_errorname", "")).startswith(
+        _PASSING
+    )

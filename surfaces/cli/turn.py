@@ -10,6 +10,7 @@ import click
 from attrs import evolve
 
 from phasewalk.machine.runner import Ended
+from phasewalk.machine.text import storable
 from phasewalk.machine.turn import Attachment, Trigger
 from phasewalk.machine.words import Addressed, Kind, Outcome
 from phasewalk.storage.turn_document import turn_document
@@ -70,11 +71,11 @@ def _trigger(
     return Trigger(
         key=f"console:{secrets.token_hex(8)}",
         kind=Kind(kind),
-        text=text,
-        channel_id=channel,
-        channel_name=channel,
-        user_id=user,
-        user_name=user,
+        text=storable(text),
+        channel_id=storable(channel),
+        channel_name=storable(channel),
+        user_id=storable(user),
+        user_name=storable(user),
         sent_us=time.time_ns() // 1000,
         addressed=addressed,
         attachments=tuple(Attachment(p.name, p.absolute().as_uri(), p.stat().st_size) for p in attach),

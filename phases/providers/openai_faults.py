@@ -1,0 +1,192 @@
+"""Names what went wrong with a chat/completions call, as typed failures (FB-13, FB-16).
+
+Owns the judgement of statuses, error bodies and Retry-After. Knows no client library: it judges what came over
+the wire. Invariant: every message names provider and model, holds no key, and is cut to 200 characters.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from email.utils import parsedate_to_datetime
+
+from attrs import frozen
+
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.text import clipped
+
+MESSAGE_CHARS = 200
+_KEY_SHORTEST = 8
+"""Shorter keys are placeholders such as `none`, which local servers take; they are words, not secrets."""
+
+_CONTEXT_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})
+_CONTEXT_WORDS = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context size|\bn_ctx\b",
+    re.IGNORECASE,
+)
+_SAFETY_CODES = frozenset(
+    {"content_filter", "content_policy_violation", "moderation_blocked", "responsibleaipolicyviolation"},
+)
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+_NESTED = ("error", "innererror", "inner_error", "cause", "detail")
+
+
+@frozen
+class Answered:
+    """What came over the wire: status, headers by lower-case name, and the whole body as text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's own name for the call, where it gives one."""
+        return self.headers.get("x-request-id")
+
+
+@frozen
+class Asked:
+    """Who was asked, for messages; `secret` never stands in one."""
+
+    provider: str
+    model: str
+    secret: str
+
+    def clean(self, text: str) -> str:
+        """`text` without the key."""
+        return text.replace(self.secret, "[redacted]") if len(self.secret) >= _KEY_SHORTEST else text
+
+    def fault(
+        self,
+        kind: FailureKind,
+        reason: Reason,
+        what: str,
+        answered: Answered | None = None,
+        *,
+        finish_reason: str | None = None,
+        retry_after: float | None = None,
+    ) -> ProviderError:
+        """The failure, with everything known of the answer."""
+        return ProviderError(
+            kind,
+            reason,
+            clipped(f"{self.provider}/{self.model}: {self.clean(what)}", MESSAGE_CHARS),
+            http_status=answered.status if answered else None,
+            retry_after=retry_after,
+            finish_reason=finish_reason,
+            request_id=answered.request_id if answered else None,
+            response=self.clean(answered.text) if answered else None,
+        )
+
+
+@frozen
+class Problem:
+    """What an error body says: its codes and types in lower case, and its messages, outermost first."""
+
+    codes: tuple[str, ...]
+    messages: tuple[str, ...]
+    parameter: str
+
+    @property
+    def is_context(self) -> bool:
+        """Whether the prompt was too long, said anywhere in the chain of causes (ENV-30)."""
+        return not _CONTEXT_CODES.isdisjoint(self.codes) or any(map(_CONTEXT_WORDS.search, self.messages))
+
+    @property
+    def is_safety(self) -> bool:
+        """Whether a content policy blocked the request (ENV-29)."""
+        return not _SAFETY_CODES.isdisjoint(self.codes)
+
+    @property
+    def is_quota(self) -> bool:
+        """Whether there is nothing left to spend; waiting does not help."""
+        return not _QUOTA_CODES.isdisjoint(self.codes)
+
+    def __str__(self) -> str:
+        parts = list(self.messages[:1] or ["no message"])
+        parts.extend([f"code {self.codes[0]}"] if self.codes else [])
+        parts.extend([f"parameter {self.parameter}"] if self.parameter else [])
+        return ", ".join(parts)
+
+
+def problem_of(body: object) -> Problem:
+    """What `body` says is wrong; nothing when it is no error body."""
+    levels = list(_levels(body))
+    objects = [level for level in levels if isinstance(level, dict)]
+    codes = [level[key] for level in objects for key in ("code", "type") if isinstance(level.get(key), str)]
+    said = [level.get("message") if isinstance(level, dict) else level for level in levels]
+    parameters = [level["param"] for level in objects if isinstance(level.get("param"), str)]
+    return Problem(
+        tuple(code.lower() for code in codes),
+        tuple(text for text in said if isinstance(text, str)),
+        parameters[0] if parameters else "",
+    )
+
+
+def _levels(body: object) -> Iterator[object]:
+    yield body
+    if isinstance(body, dict):
+        for key in _NESTED:
+            if body.get(key):
+                yield from _levels(body[key])
+
+
+def status_fault(asked: Asked, answered: Answered, now: float) -> ProviderError:
+    """The failure that an answer with an error status is; `now` in seconds since the epoch, for dates."""
+    status = answered.status
+    try:
+        problem = problem_of(json.loads(answered.text))
+    except (ValueError, RecursionError):
+        problem = problem_of(None)
+    kind, reason = _judged(status, problem)
+    waits = status == _TOO_MANY or status >= _SERVER_BEGINS
+    delay = retry_after(answered.headers, now) if waits else None
+    return asked.fault(kind, reason, f"status {status}: {problem}", answered, retry_after=delay)
+
+
+_TOO_MANY = 429
+_CLIENT_BEGINS = 400
+_SERVER_BEGINS = 500
+_MAY_PASS = frozenset({408, 409})
+
+
+def _judged(status: int, problem: Problem) -> tuple[FailureKind, Reason]:
+    """The row of FB-13. A 429 about tokens speaks of rates, however it is worded."""
+    if status == _TOO_MANY:
+        return FailureKind.PERMANENT if problem.is_quota else FailureKind.RATE_LIMITED, Reason.HTTP_429
+    if problem.is_context:
+        return FailureKind.CONTEXT_LIMIT, Reason.CONTEXT_LIMIT
+    if problem.is_safety:
+        return FailureKind.SAFETY_BLOCK, Reason.SAFETY_BLOCK
+    return _by_status(status)
+
+
+def _by_status(status: int) -> tuple[FailureKind, Reason]:
+    if status >= _SERVER_BEGINS:
+        return FailureKind.TRANSIENT, Reason.HTTP_5XX
+    if status in _MAY_PASS:
+        return FailureKind.TRANSIENT, Reason.HTTP_4XX
+    if status >= _CLIENT_BEGINS:
+        return FailureKind.PERMANENT, Reason.HTTP_4XX
+    return FailureKind.UNUSABLE, Reason.MALFORMED_RESPONSE
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds that the provider asks to wait (ENV-12): `retry-after-ms`, else seconds or a date.
+
+    None when it asks for nothing, for nonsense, or for a time that is past.
+    """
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if _NUMBER.fullmatch(milliseconds):
+        return float(milliseconds) / 1000
+    value = headers.get("retry-after", "").strip()
+    if _NUMBER.fullmatch(value):
+        return float(value)
+    try:
+        seconds = parsedate_to_datetime(value).timestamp() - now
+    except (ValueError, OverflowError):
+        return None
+    return seconds if seconds >= 0 else None

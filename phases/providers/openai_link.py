@@ -1,0 +1,77 @@
+"""The client library itself, behind one method: send a body, get what came back.
+
+Owns every use of `openai`. It is imported late, by whoever makes the first call, because importing takes half a
+second. Invariant: the library never retries, reads no address from the environment, and never parses the body.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import openai
+
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.reasons import Reason
+from phasewalk.phases.providers.openai_faults import Answered, Asked, status_fault
+
+
+class Link:
+    """An open client; `close` ends its connections."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        connect_timeout: float,
+        read_timeout: float,
+        now: Callable[[], float],
+    ) -> None:
+        """Time-outs and `now` in seconds, `now` since the epoch; `read_timeout` is per read, not per call."""
+        self._client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key,
+            timeout=openai.Timeout(read_timeout, connect=connect_timeout),
+            max_retries=0,
+        )
+        self._now = now
+        # The library loads its resources on first touch, too. Typed loosely, as is the body that it is given.
+        self._create: Any = self._client.chat.completions.with_raw_response.create
+
+    async def post(self, body: Mapping[str, object], asked: Asked) -> Answered:
+        """What the provider answered, unjudged; raises `ProviderError` for error statuses and lost connections."""
+        try:
+            return _answered(await self._create(**body))
+        except openai.OpenAIError as error:
+            raise fault_of(error, asked, self._now()) from error
+
+    async def close(self) -> None:
+        """Close the client; it cannot be used afterwards."""
+        await self._client.close()
+
+
+def _answered(response: Any) -> Answered:
+    # JSON is UTF-8 whatever a header says; the bytes that are not are shown as replaced.
+    text = response.content.decode("utf-8", "replace")
+    return Answered(response.status_code, {name.lower(): value for name, value in response.headers.items()}, text)
+
+
+def fault_of(error: BaseException, asked: Asked, now: float) -> ProviderError:
+    """The failure that an error of the library means; an answer found among its causes decides (ENV-30)."""
+    causes = list(_chain(error))
+    for cause in causes:
+        if isinstance(cause, openai.APIStatusError):
+            return status_fault(asked, _answered(cause.response), now)
+    if isinstance(error, openai.APITimeoutError):
+        return asked.fault(FailureKind.TRANSIENT, Reason.TIMED_OUT, "no data came within the read time-out")
+    what = " caused by ".join(f"{type(cause).__name__}: {cause}" for cause in causes)
+    return asked.fault(FailureKind.TRANSIENT, Reason.CONNECTION_FAILED, f"the connection failed, {what}")
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it was raised from, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
