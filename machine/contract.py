@@ -26,6 +26,12 @@ class Classification:
     families: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
 
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold."""
+        if self.selection == "none" and not self.evidence:
+            return {"selection": self.selection}
+        return {"selection": self.selection, "families": self.families, "evidence": self.evidence}
+
 
 @frozen
 class ToolSchema:
@@ -91,13 +97,7 @@ class Contract:
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold of it; the whole stands in the table `contract`."""
-        return {
-            "contract": self.digest,
-            "families": self.families,
-            "required": self.required,
-            "offered": self.offered,
-            "candidates": [candidate.name for candidate in self.candidates],
-        }
+        return {"digest": self.digest, "families": self.families, "offered": self.offered}
 
 
 def tools_offered(

@@ -37,7 +37,7 @@ class Payload:
 
 @frozen
 class Encoded:
-    """JSON text, and the payloads that it refers to as `{"payload": digest, "chars": n}`."""
+    """JSON text, and the payloads that it refers to as `{"payload": digest}`."""
 
     text: str
     payloads: tuple[Payload, ...] = ()
@@ -100,7 +100,7 @@ def _spill(value: object, payloads: dict[str, Payload]) -> object:
     if isinstance(value, str) and len(value) > SPILL_OVER:
         payload = payload_of(value)
         payloads[payload.digest] = payload
-        return {"payload": payload.digest, "chars": len(value)}
+        return {"payload": payload.digest}
     if isinstance(value, list):
         return [_spill(item, payloads) for item in value]
     if isinstance(value, dict):

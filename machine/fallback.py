@@ -6,7 +6,7 @@ Invariant: after side effects no rule asks another candidate, and no rule ever r
 
 from enum import StrEnum
 
-from attrs import evolve, frozen
+from attrs import evolve, fields_dict, frozen
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.effects import Effect, has_side_effects
@@ -100,6 +100,10 @@ class Progress:
     shrunk: bool = False
     tools_withheld: bool = False
     considered: int = 0
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold: the numbers that are not zero."""
+        return {name: getattr(self, name) for name in fields_dict(Progress) if getattr(self, name)}
 
 
 @frozen

@@ -97,6 +97,7 @@ def checked_document(phase: Phase, report: object) -> Encoded | None:
     if not report.detail and not report.changes:
         return None
     try:
-        return encode({**report.detail, **report.changes})
+        said = {**report.detail, **report.changes}
+        return encode({name: value for name, value in said.items() if value not in (None, ())})
     except NotStorableError as error:
         raise PhaseResultError(phase.name, error.path or "detail", error.problem) from error

@@ -114,7 +114,11 @@ class PayloadKept:
 
 @define
 class AttemptStarted:
-    """A model call is about to be made."""
+    """A model call is about to be made.
+
+    `request_digest` is that of the body on the wire; its parts stand in the log by content: the prompt with the
+    end of build_prompt, calls and results with their rows.
+    """
 
     n: int
     cause: Cause
@@ -122,8 +126,7 @@ class AttemptStarted:
     model: str
     api: str
     started_us: int
-    request: Payload | None = None
-    payloads: tuple[Payload, ...] = ()
+    request_digest: str
 
 
 @define

@@ -100,7 +100,7 @@ class Table:
     def digest(self) -> str:
         """A digest of the whole table; equal digests mean equal machines."""
         text = json.dumps(self.as_document(), sort_keys=True, separators=(",", ":"))
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def check(self) -> None:
         """Raise `TableError` unless the table is sound.

@@ -4,9 +4,10 @@ Everything here is frozen. The runner makes the next `Turn` from the last one an
 nobody else changes one. Times are seconds on the monotonic clock unless a name ends in `_us`.
 """
 
+import json
 from collections.abc import Mapping
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields_dict, frozen
 
 from phasewalk.machine.contract import Classification, Contract
 from phasewalk.machine.effects import Effect
@@ -90,9 +91,8 @@ class Prompt:
         return {
             "persona": self.persona,
             "context": self.context,
-            "user": self.user,
+            "user": json.loads(self.user),
             "history": _runs([entry.entry_id for entry in self.history]),
-            "prefix": self.prefix_digest,
             "estimated_tokens": self.estimated_tokens,
         }
 
@@ -137,6 +137,10 @@ class ModelReply:
     output_tokens: int | None = None
     request_id: str | None = None
 
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold; the whole answer stands with its attempt."""
+        return {"calls": self.calls} if self.calls else {}
+
 
 @frozen
 class Envelope:
@@ -150,6 +154,10 @@ class Envelope:
     picture_count: int | None = None
     picture_edit: bool = False
     hack: bool = False
+
+    def document(self) -> dict[str, object]:
+        """The fields that say something; the others are null or false."""
+        return {name: getattr(self, name) for name in fields_dict(Envelope) if getattr(self, name) not in (None, False)}
 
 
 @frozen
@@ -169,6 +177,15 @@ class Plan:
 
     speeches: tuple[Speech, ...] = ()
 
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold: enough to deliver it after a crash."""
+        return {
+            "speeches": [
+                {name: getattr(speech, name) for name in fields_dict(Speech) if getattr(speech, name)}
+                for speech in self.speeches
+            ],
+        }
+
     def __bool__(self) -> bool:
         return bool(self.speeches)
 
@@ -179,6 +196,10 @@ class Delivered:
 
     speech: Speech
     receipt: str
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold; the text stands with its effect."""
+        return {"kind": self.speech.kind, "receipt": self.receipt}
 
 
 @frozen

@@ -73,20 +73,18 @@ def neutral(text: str, limit: int) -> str:
 
 def user_part(trigger: Trigger, known: Sequence[str]) -> str:
     """The person's message and everything that outsiders wrote, as JSON text."""
-    return json_of(
-        {
-            "message": {
-                "text": storable(trigger.text),
-                "author": neutral(trigger.user_name, NAME_CHARS),
-                "nickname": neutral(trigger.nickname, NAME_CHARS),
-                "addressed": trigger.addressed,
-                "channel": neutral(trigger.channel_name, NAME_CHARS),
-                "topic": neutral(trigger.topic, LINE_CHARS),
-                "attachments": [neutral(a.name, LINE_CHARS) for a in trigger.attachments],
-            },
-            "known": [neutral(fact, LINE_CHARS) for fact in known],
-        },
-    )
+    message = {
+        "text": storable(trigger.text),
+        "author": neutral(trigger.user_name, NAME_CHARS),
+        "nickname": neutral(trigger.nickname, NAME_CHARS),
+        "addressed": trigger.addressed,
+        "channel": neutral(trigger.channel_name, NAME_CHARS),
+        "topic": neutral(trigger.topic, LINE_CHARS),
+        "attachments": [neutral(a.name, LINE_CHARS) for a in trigger.attachments],
+    }
+    facts = [neutral(fact, LINE_CHARS) for fact in known]
+    said = {key: value for key, value in message.items() if value or key in ("text", "addressed")}
+    return json_of({"message": said, "known": facts} if facts else {"message": said})
 
 
 def shown_history(entries: Sequence[HistoryEntry], settings: Settings, channel_id: str) -> tuple[HistoryEntry, ...]:

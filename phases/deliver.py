@@ -61,7 +61,7 @@ async def deliver(turn: Turn, ports: Ports) -> Report:
 async def _say(turn: Turn, ports: Ports, index: int, speech: Speech) -> Delivered:
     """Intent, send, receipt; a definite failure is written as such."""
     key = _key(turn.turn_id, index, speech)
-    detail = {"text": speech.text, "reply_to": speech.reply_to, "notice": speech.notice}
+    detail = {"text": speech.text} | ({"notice": speech.notice} if speech.notice else {})
     effect = await ports.effects.intend(EffectKind(speech.kind), key, speech.target, detail)
     try:
         receipt = await ports.surface.send(speech, turn.trigger, key)

@@ -121,22 +121,27 @@ def _count(value: int | None, *, asked: bool) -> tuple[int | None, tuple[str, ..
 
 
 def _strict_json(text: str) -> object:
+    """The one JSON value that `text` is, every text in it encodable."""
     if not text.strip():
         raise EnvelopeError("the answer is empty; one JSON object was due")
     if text.lstrip().startswith("```"):
         raise EnvelopeError("the answer is wrapped in a code fence; the bare JSON object was due")
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()
     except EnvelopeError:
         raise
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             raise EnvelopeError(f"something follows the JSON object at character {error.pos}") from error
         raise EnvelopeError(f"the answer is no JSON from character {error.pos} on; one object was due") from error
+    except UnicodeEncodeError as error:
+        raise EnvelopeError("the answer holds half a character, a surrogate without its other half") from error
     except ValueError as error:  # a number of thousands of digits
         raise EnvelopeError("the answer holds a number too long to read; 0 to 4 was due") from error
     except RecursionError as error:
         raise EnvelopeError("the answer is nested too deeply; one flat JSON object was due") from error
+    return value
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

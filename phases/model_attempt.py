@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 from phasewalk.machine.candidates import Candidate, Skip, skip_of
 from phasewalk.machine.contract import Contract, tools_offered
 from phasewalk.machine.deadlines import CancelledByWorkError, LimitPassedError, within
-from phasewalk.machine.documents import digest_of, encode, json_of, payload_of
+from phasewalk.machine.documents import digest_of, json_of, payload_of
 from phasewalk.machine.fallback import Failure, FailureKind, Progress, advanced
 from phasewalk.machine.limits import MODEL_CALL_FLOOR
 from phasewalk.machine.phase import Opening, Phase, Report
@@ -41,12 +41,8 @@ def opening(turn: Turn) -> Opening:
     cause = _label(turn.cause, turn.progress, progress)
     return Opening(
         changes={"progress": progress, "offered": offered, "cause": cause},
-        detail={
-            "cause": cause,
-            "tools_offered": offered,
-            "candidate": progress.candidate,
-            "delay": round(progress.delay, 3),
-        },
+        detail={"cause": cause, "tools_offered": offered}
+        | ({"delay": round(progress.delay, 3)} if progress.delay else {}),
     )
 
 
@@ -127,7 +123,7 @@ async def _attempt(turn: Turn, ports: Ports, chosen: _Chosen, candidate: Candida
     )
     changes = {"progress": progress, "reply": _numbered(reply, turn)}
     event = "tools_requested" if reply.calls else "output_received"
-    return Report(event, changes, records=(ended,), detail={"n": progress.calls, "candidate": candidate.name})
+    return Report(event, changes, records=(ended,))
 
 
 def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelRequest:
@@ -148,15 +144,7 @@ def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelReque
 
 
 def _started(turn: Turn, request: ModelRequest, provider: Provider, progress: Progress, ports: Ports) -> AttemptStarted:
-    """The row of an attempt; its request is kept by content: parts that recur are stored once (LOG-12)."""
-    manifest = encode(
-        {
-            "prompt": request.prompt,
-            "exchanges": request.exchanges,
-            "tools": [tool.name for tool in request.tools],
-            "wire": digest_of(provider.request_text(request)),
-        },
-    )
+    """The row of an attempt."""
     return AttemptStarted(
         n=progress.calls,
         cause=turn.cause or Cause.FIRST,
@@ -164,8 +152,7 @@ def _started(turn: Turn, request: ModelRequest, provider: Provider, progress: Pr
         model=request.model,
         api=request.candidate.api,
         started_us=ports.clock.now_us(),
-        request=payload_of(manifest.text),
-        payloads=manifest.payloads,
+        request_digest=digest_of(provider.request_text(request)),
     )
 
 
@@ -227,7 +214,7 @@ def _failed(
         response=payload_of(error.response) if error.response else None,
     )
     changes = {"progress": progress, "failure": failure, "first_failure": turn.first_failure or failure}
-    return Report("attempt_failed", changes, error.reason, {"n": progress.calls}, (ended,))
+    return Report("attempt_failed", changes, error.reason, records=(ended,))
 
 
 def _numbered(reply: ModelReply, turn: Turn) -> ModelReply:
@@ -254,7 +241,7 @@ def _taken(candidate: Candidate, progress: Progress, time_left: float, ports: Po
         model=candidate.model,
         decision=Decision.TAKEN,
         reason=Reason.OK,
-        rule="FB-10: the next candidate in order that can be asked",
+        rule="FB-10: next in order",
         values=json_of({"position": progress.candidate + 1, "time_left": round(time_left, 3)}),
     )
 
@@ -267,7 +254,7 @@ def _skipped(skip: Skip, progress: Progress, time_left: float, ports: Ports) -> 
         model=skip.candidate.model,
         decision=Decision.SKIPPED,
         reason=skip.reason,
-        rule="FB-11: a candidate that cannot be asked is passed over",
+        rule="FB-11: cannot be asked",
         values=json_of({**skip.values, "position": progress.candidate + 1, "time_left": round(time_left, 3)}),
     )
 

@@ -15,7 +15,6 @@ from phasewalk.machine.deadlines import Clock, Commit
 from phasewalk.machine.documents import Payload, json_of
 from phasewalk.machine.errors import LeaseLostError, LogWriteError, StorageError
 from phasewalk.machine.records import (
-    AttemptStarted,
     EffectIntended,
     HistoryTrimmed,
     PhaseEntered,
@@ -36,7 +35,7 @@ HEAVY_BYTES = 65_536
 KNOWN_PAYLOADS = 4096
 
 
-_WITH_PAYLOADS = (PhaseEntered, PhaseExited, EffectIntended, AttemptStarted)
+_WITH_PAYLOADS = (PhaseEntered, PhaseExited, EffectIntended)
 _Rows = tuple[Statement | None, list[Statement], HistoryTrimmed | None]
 
 

@@ -40,7 +40,7 @@ CREATE TABLE contract (
 CREATE TABLE payload (
     digest TEXT PRIMARY KEY,
     chars INTEGER NOT NULL,
-    encoding TEXT NOT NULL CHECK (encoding IN ('utf-8', 'zlib')),
+    encoding TEXT NOT NULL CHECK (encoding IN ('utf-8', 'zlib-1')),
     body BLOB,
     pruned_us INTEGER,
     CHECK ((body IS NULL) = (pruned_us IS NOT NULL))

@@ -3,17 +3,14 @@
 Owns the mapping; knows no connection and no order. A test holds that every record type has an entry.
 """
 
-import zlib
 from collections.abc import Callable
 
 from phasewalk.machine import records as r
 from phasewalk.machine.documents import Payload
+from phasewalk.storage.compression import packed
 
 Statement = tuple[str, tuple[object, ...]]
 Rows = list[Statement]
-
-COMPRESS_OVER = 160
-"""Payloads longer than this many bytes are compressed."""
 
 PAYLOAD = (
     "INSERT INTO payload (digest, chars, encoding, body) VALUES (?, ?, ?, ?) ON CONFLICT (digest)"
@@ -23,12 +20,7 @@ PAYLOAD = (
 
 def payload_row(payload: Payload) -> Statement:
     """The row of a payload; the same content is stored once."""
-    body = payload.text.encode()
-    if len(body) > COMPRESS_OVER:
-        packed = zlib.compress(body, 1)
-        if len(packed) < len(body):
-            return PAYLOAD, (payload.digest, len(payload.text), "zlib", packed)
-    return PAYLOAD, (payload.digest, len(payload.text), "utf-8", body)
+    return PAYLOAD, (payload.digest, len(payload.text), *packed(payload.text.encode()))
 
 
 ENTER = (
@@ -70,10 +62,7 @@ ATTEMPT = (
 
 
 def _attempt_started(rows: Rows, turn_id: str, a: r.AttemptStarted) -> None:
-    if a.request is not None:
-        rows.append(payload_row(a.request))
-    digest = a.request.digest if a.request else None
-    rows.append((ATTEMPT, (turn_id, a.n, a.cause, a.provider, a.model, a.api, a.started_us, digest)))
+    rows.append((ATTEMPT, (turn_id, a.n, a.cause, a.provider, a.model, a.api, a.started_us, a.request_digest)))
 
 
 ATTEMPT_END = (

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-import zlib
+
+from phasewalk.storage.compression import unpacked
 
 SCHEMA_VERSION = 1
 
@@ -56,13 +57,13 @@ def text_of(connection: sqlite3.Connection, digest: str) -> str | None:
     row = connection.execute("SELECT encoding, body FROM payload WHERE digest = ?", (digest,)).fetchone()
     if row is None or row[1] is None:
         return None
-    return (zlib.decompress(row[1]) if row[0] == "zlib" else row[1]).decode()
+    return unpacked(row[0], row[1])
 
 
 def unspilled(connection: sqlite3.Connection, value: object) -> object:
     """A logged detail with its payloads put back where they were taken out."""
     if isinstance(value, dict):
-        if value.keys() == {"payload", "chars"}:
+        if value.keys() == {"payload"}:
             return text_of(connection, str(value["payload"]))
         return {key: unspilled(connection, part) for key, part in value.items()}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """A model server that answers from a script, over real sockets on loopback; for tests of whoever calls models.
 
-Owns the serving; what is answered are the steps of `testing_steps`, which can be imported from here. Knows no client library. Invariant: each
-request is recorded before it is answered. Runs in a process of its own too:
+Owns the serving; what is answered are the steps of `testing_steps`, which can be imported from here. Knows no
+client library. Invariant: each request is recorded before it is answered. Runs in a process of its own too:
 `python -m phasewalk.phases.providers.testing --script steps.json` prints its address on the first line.
 """
 
@@ -12,7 +12,6 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, assert_never
 
@@ -120,7 +119,7 @@ class ScriptedModelServer:
             finally:
                 left.cancel()
         except (ConnectionError, asyncio.IncompleteReadError):
-            return  # the client has gone; there is nobody to tell
+            return  # the client has gone, or is none: there is nobody to tell
         finally:
             writer.close()
 
@@ -139,13 +138,16 @@ class ScriptedModelServer:
 
 
 async def _read(reader: asyncio.StreamReader) -> Recorded:
-    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    first, *lines = head.rstrip().split("\r\n")
-    method, path, _ = first.split(" ")
-    pairs = (line.partition(":") for line in lines)
-    headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Recorded(method, path, headers, body)
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.rstrip().split("\r\n")
+        method, path, _ = first.split(" ")
+        pairs = (line.partition(":") for line in lines)
+        headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        length = int(headers.get("content-length", "0"))
+    except (ValueError, asyncio.LimitOverrunError) as error:
+        raise ConnectionError("what came is no HTTP request") from error
+    return Recorded(method, path, headers, await reader.readexactly(length))
 
 
 async def _perform(step: Step, writer: asyncio.StreamWriter, left: "asyncio.Future[bytes]", request_id: str) -> None:
@@ -169,7 +171,7 @@ async def _perform(step: Step, writer: asyncio.StreamWriter, left: "asyncio.Futu
 
 def _head(reply: Reply, request_id: str) -> bytes:
     lines = [
-        f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}",
+        f"HTTP/1.1 {reply.status} Scripted",
         f"content-type: {reply.content_type}",
         f"content-length: {len(reply.body)}",
         f"x-request-id: {request_id}",

@@ -14,7 +14,7 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.runner import Runner
 from phasewalk.machine.testing import CountingIds, ManualClock, MemoryLog
-from phasewalk.machine.turn import FIELDS, Plan, Speech, Trigger, Turn
+from phasewalk.machine.turn import FIELDS, Envelope, Plan, Speech, Trigger, Turn
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Addressed, Kind
 
@@ -26,7 +26,9 @@ PLAIN = {
     "build_prompt": Report("prompt_built"),
     "model_attempt": Report("output_received"),
     "tool_rounds": Report("results_ready"),
-    "validate_envelope": Report("envelope_accepted", {"plan": Plan((SPEECH,))}),
+    "validate_envelope": Report(
+        "envelope_accepted", {"envelope": Envelope("Hello.", answer_needed=True), "plan": Plan((SPEECH,))}
+    ),
     "deliver": Report("delivered"),
     "record": Report("recorded"),
 }
