@@ -120,7 +120,7 @@ def candidate_left(asked: Asked) -> Verdict:
 
 def superseded(asked: Asked) -> Verdict:
     """Has newer activity overtaken this background turn (TURN-17)?"""
-    return Verdict(asked.turn.superseded, {"superseded": asked.turn.superseded})
+    return Verdict(asked.turn.superseded)
 
 
 def has_something_to_deliver(asked: Asked) -> Verdict:

@@ -242,7 +242,7 @@ def _taken(candidate: Candidate, progress: Progress, time_left: float, ports: Po
         decision=Decision.TAKEN,
         reason=Reason.OK,
         rule="FB-10: next in order",
-        values=json_of({"position": progress.candidate + 1, "time_left": round(time_left, 3)}),
+        values=json_of({"time_left": round(time_left, 1)}),
     )
 
 
@@ -255,7 +255,7 @@ def _skipped(skip: Skip, progress: Progress, time_left: float, ports: Ports) -> 
         decision=Decision.SKIPPED,
         reason=skip.reason,
         rule="FB-11: cannot be asked",
-        values=json_of({**skip.values, "position": progress.candidate + 1, "time_left": round(time_left, 3)}),
+        values=json_of({**skip.values, "time_left": round(time_left, 1)}),
     )
 
 

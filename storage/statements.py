@@ -179,10 +179,10 @@ def ended(turn_id: str, token: str, e: r.TurnEnded) -> Statement:
 
 
 OPENED = (
-    "INSERT OR IGNORE INTO turn (turn_id, machine, kind, trigger_key, guild_id, channel_id, channel_name, user_id,"
+    "INSERT INTO turn (turn_id, machine, kind, trigger_key, guild_id, channel_id, channel_name, user_id,"
     " user_name, trigger_message_id, text_digest, started_us, deadline_us, phase, addressed, addressed_by,"
     " machine_hash, process_id, parent_turn_id, lease_token, lease_until_us)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (trigger_key) DO NOTHING"
 )
 
 

@@ -431,7 +431,7 @@ REFUSED = [
     (Report("classified", {"flags": (math.nan,)}), "['flags'][0]", "Out of range float"),
     (Report("classified", detail={"at": b"bytes"}), "['at']", "bytes cannot be stored"),
     (Report("classified", detail={"deep": {"list": [1, {2}]}}), "['deep']['list'][1]", "set cannot be stored"),
-    (Report("classified", detail={"loop": CYCLE}), "['loop']", "Circular reference"),
+    (Report("classified", detail={"loop": CYCLE}), "['loop'][0]", "Circular reference"),
 ]
 
 
