@@ -30,7 +30,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=[]))
 
 def unspilled(value: object, texts: dict[str, str]) -> object:
     if isinstance(value, dict):
-        if value.keys() == {"payload", "chars"}:
+        if value.keys() == {"payload"}:
             return texts[value["payload"]]
         return {key: unspilled(part, texts) for key, part in value.items()}
     return [unspilled(part, texts) for part in value] if isinstance(value, list) else value
@@ -81,8 +81,8 @@ def test_a_long_text_leaves_the_row_and_an_equal_one_is_kept_once():
     long = "x" * (SPILL_OVER + 1)
     encoded = encode({"a": long, "b": [long, "short"], "c": "y" * SPILL_OVER})
     assert json.loads(encoded.text) == {
-        "a": {"payload": digest_of(long), "chars": 241},
-        "b": [{"payload": digest_of(long), "chars": 241}, "short"],
+        "a": {"payload": digest_of(long)},
+        "b": [{"payload": digest_of(long)}, "short"],
         "c": "y" * 240,
     }
     assert [payload.text for payload in encoded.payloads] == [long]
@@ -102,7 +102,7 @@ class Pair:
 
 def test_a_value_becomes_an_object_of_its_fields_or_of_what_it_says_itself():
     assert json_of(Pair(1, Outcome.SILENT)) == '{"left":1,"right":"silent"}'
-    prompt = Prompt("p", "c", tuple(HistoryEntry("user", "x", entry_id=n) for n in (1, 2, 3, 7)), "u", "d", 9)
+    prompt = Prompt("p", "c", tuple(HistoryEntry("user", "x", entry_id=n) for n in (1, 2, 3, 7)), "{}", "d", 9)
     assert json.loads(json_of(prompt))["history"] == [[1, 3], [7, 7]]
 
 

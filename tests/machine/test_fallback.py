@@ -44,28 +44,29 @@ def stepped(make, cause, progress, failure=None, effects=(), **one):
 
 @pytest.mark.spec("FB-13", "FB-04")
 @pytest.mark.parametrize(
-    ("kind", "effects", "retried", "attempts", "delay", "falls_back", "withholds"),
+    ("kind", "effects", "expected"),
     [
-        pytest.param(K.UNUSABLE, (), True, 2, 1.0, True, False, id="unusable"),
-        pytest.param(K.UNUSABLE, TOOL, True, 2, 1.0, False, True, id="unusable after effects"),
-        pytest.param(K.RATE_LIMITED, (), True, 2, 1.0, True, False, id="429"),
-        pytest.param(K.RATE_LIMITED, TOOL, True, 2, 1.0, False, False, id="429 after effects"),
-        pytest.param(K.TRANSIENT, (), True, 2, 1.0, True, False, id="transient"),
-        pytest.param(K.TRANSIENT, TOOL, True, 2, 1.0, False, False, id="transient after effects"),
-        pytest.param(K.PERMANENT, (), False, 2, 1.0, True, False, id="permanent"),
-        pytest.param(K.PERMANENT, TOOL, False, 2, 1.0, False, False, id="permanent after effects"),
-        pytest.param(K.CONTEXT_LIMIT, (), False, 2, 1.0, False, False, id="context limit"),
-        pytest.param(K.CONTEXT_LIMIT, TOOL, False, 2, 1.0, False, False, id="context limit after effects"),
-        pytest.param(K.SAFETY_BLOCK, (), False, 2, 1.0, False, False, id="final safety block"),
-        pytest.param(K.SAFETY_BLOCK, TOOL, False, 2, 1.0, False, False, id="safety block after effects"),
-        pytest.param(K.BUG, (), False, 2, 1.0, False, False, id="bug"),
-        pytest.param(K.BUG, TOOL, False, 2, 1.0, False, False, id="bug after effects"),
+        pytest.param(K.UNUSABLE, (), (True, True, False), id="unusable"),
+        pytest.param(K.UNUSABLE, TOOL, (True, False, True), id="unusable after effects"),
+        pytest.param(K.RATE_LIMITED, (), (True, True, False), id="429"),
+        pytest.param(K.RATE_LIMITED, TOOL, (True, False, False), id="429 after effects"),
+        pytest.param(K.TRANSIENT, (), (True, True, False), id="transient"),
+        pytest.param(K.TRANSIENT, TOOL, (True, False, False), id="transient after effects"),
+        pytest.param(K.PERMANENT, (), (False, True, False), id="permanent"),
+        pytest.param(K.PERMANENT, TOOL, (False, False, False), id="permanent after effects"),
+        pytest.param(K.CONTEXT_LIMIT, (), (False, False, False), id="context limit"),
+        pytest.param(K.CONTEXT_LIMIT, TOOL, (False, False, False), id="context limit after effects"),
+        pytest.param(K.SAFETY_BLOCK, (), (False, False, False), id="final safety block"),
+        pytest.param(K.SAFETY_BLOCK, TOOL, (False, False, False), id="safety block after effects"),
+        pytest.param(K.BUG, (), (False, False, False), id="bug"),
+        pytest.param(K.BUG, TOOL, (False, False, False), id="bug after effects"),
     ],
 )
-def test_what_a_first_failure_allows(make, kind, effects, retried, attempts, delay, falls_back, withholds):
+def test_what_a_first_failure_allows(make, kind: FailureKind, effects: tuple, expected: tuple[bool, bool, bool]):
+    """`expected`: may the same candidate be asked again, may the next one, are tools withheld."""
     found = allowed(make, failed(kind), effects)
-    assert (found.retry_allowed, found.attempts_left, found.delay) == (retried, attempts, delay)
-    assert (found.falls_back, found.rule.withholds_tools) == (falls_back, withholds)
+    assert (found.retry_allowed, found.falls_back, found.rule.withholds_tools) == expected
+    assert (found.attempts_left, found.delay) == (2, 1.0)
     assert found.after_effects is bool(effects)
 
 

@@ -125,7 +125,7 @@ def failed(kind: FailureKind, **changes: object) -> Failure:
 
 @pytest.mark.spec("TURN-04", "FB-12")
 @pytest.mark.parametrize(
-    ("event", "given", "state", "candidates", "reason"),
+    ("event", "given", "state", "count", "reason"),
     [
         ("deadline_passed", None, {}, 1, "deadline_passed"),
         ("cancelled", Reason.SHUTTING_DOWN, {}, 1, "shutting_down"),
