@@ -125,60 +125,81 @@ def failed(kind: FailureKind, **changes: object) -> Failure:
 
 @pytest.mark.spec("TURN-04", "FB-12")
 @pytest.mark.parametrize(
-    ("event", "given", "state", "count", "reason"),
+    ("event", "given", "state", "reason"),
     [
-        ("deadline_passed", None, {}, 1, "deadline_passed"),
-        ("cancelled", Reason.SHUTTING_DOWN, {}, 1, "shutting_down"),
-        ("cancelled", None, {}, 1, "cancelled"),
-        ("prompt_too_large", None, {}, 1, "context_limit"),
-        ("attempt_failed", Reason.HTTP_5XX, {"failure": failed(FailureKind.CONTEXT_LIMIT)}, 2, "context_limit"),
-        ("attempt_failed", Reason.HTTP_5XX, {"failure": failed(FailureKind.SAFETY_BLOCK)}, 2, "safety_block"),
+        ("deadline_passed", None, {"candidates": 1}, "deadline_passed"),
+        ("cancelled", Reason.SHUTTING_DOWN, {"candidates": 1}, "shutting_down"),
+        ("cancelled", None, {"candidates": 1}, "cancelled"),
+        ("prompt_too_large", None, {"candidates": 1}, "context_limit"),
         (
             "attempt_failed",
             Reason.HTTP_5XX,
-            {"failure": failed(FailureKind.SAFETY_BLOCK, safety_final=False)},
-            2,
-            "candidates_exhausted",
-        ),
-        (
-            "attempt_failed",
-            Reason.HTTP_5XX,
-            {"failure": failed(FailureKind.CONTEXT_LIMIT), "effects": TOOL},
-            2,
+            {"failure": failed(FailureKind.CONTEXT_LIMIT), "candidates": 2},
             "context_limit",
         ),
         (
             "attempt_failed",
             Reason.HTTP_5XX,
-            {"failure": failed(FailureKind.TRANSIENT), "effects": TOOL},
-            2,
+            {"failure": failed(FailureKind.SAFETY_BLOCK), "candidates": 2},
+            "safety_block",
+        ),
+        (
+            "attempt_failed",
+            Reason.HTTP_5XX,
+            {"failure": failed(FailureKind.SAFETY_BLOCK, safety_final=False), "candidates": 2},
+            "candidates_exhausted",
+        ),
+        (
+            "attempt_failed",
+            Reason.HTTP_5XX,
+            {"failure": failed(FailureKind.CONTEXT_LIMIT), "effects": TOOL, "candidates": 2},
+            "context_limit",
+        ),
+        (
+            "attempt_failed",
+            Reason.HTTP_5XX,
+            {"failure": failed(FailureKind.TRANSIENT), "effects": TOOL, "candidates": 2},
             "side_effects",
         ),
-        ("attempt_failed", Reason.HTTP_5XX, {"failure": failed(FailureKind.TRANSIENT)}, 1, "attempts_exhausted"),
-        ("attempt_failed", Reason.HTTP_5XX, {"failure": failed(FailureKind.TRANSIENT)}, 2, "candidates_exhausted"),
+        (
+            "attempt_failed",
+            Reason.HTTP_5XX,
+            {"failure": failed(FailureKind.TRANSIENT), "candidates": 1},
+            "attempts_exhausted",
+        ),
+        (
+            "attempt_failed",
+            Reason.HTTP_5XX,
+            {"failure": failed(FailureKind.TRANSIENT), "candidates": 2},
+            "candidates_exhausted",
+        ),
         (
             "envelope_rejected",
             Reason.ENVELOPE_INVALID,
-            {"failure": failed(FailureKind.UNUSABLE)},
-            1,
+            {"failure": failed(FailureKind.UNUSABLE), "candidates": 1},
             "attempts_exhausted",
         ),
-        ("no_candidate", None, {"skipped": ("no_model", "no_model")}, 2, "no_model"),
-        ("no_candidate", None, {"skipped": ("no_model", "unconfigured_provider")}, 2, "candidates_exhausted"),
+        ("no_candidate", None, {"skipped": ("no_model", "no_model"), "candidates": 2}, "no_model"),
         (
             "no_candidate",
             None,
-            {"skipped": ("no_model",), "failure": failed(FailureKind.TRANSIENT)},
-            2,
+            {"skipped": ("no_model", "unconfigured_provider"), "candidates": 2},
             "candidates_exhausted",
         ),
-        ("admission_refused", Reason.PAUSED, {}, 1, "paused"),
-        ("crashed", Reason.PHASE_RESULT_INVALID, {}, 1, "phase_result_invalid"),
-        ("crashed", None, {}, 1, "internal_error"),
+        (
+            "no_candidate",
+            None,
+            {"skipped": ("no_model",), "failure": failed(FailureKind.TRANSIENT), "candidates": 2},
+            "candidates_exhausted",
+        ),
+        ("admission_refused", Reason.PAUSED, {"candidates": 1}, "paused"),
+        ("crashed", Reason.PHASE_RESULT_INVALID, {"candidates": 1}, "phase_result_invalid"),
+        ("crashed", None, {"candidates": 1}, "internal_error"),
     ],
 )
-def test_the_reason_of_a_stop_is_the_first_that_applies(make, event, given, state, candidates, reason):
-    contract = make.contract(candidates=tuple(make.candidate(f"p{n}") for n in range(candidates)))
+def test_the_reason_of_a_stop_is_the_first_that_applies(make, event, given, state, reason):
+    state = dict(state)
+    contract = make.contract(candidates=tuple(make.candidate(f"p{n}") for n in range(state.pop("candidates"))))
     stop = stop_of(make.turn(contract=contract, **state), "model_attempt", event, given)
     assert stop == Stop(event, Reason(reason), "model_attempt")
 

@@ -42,7 +42,8 @@ class Chance:
         events = sorted(TURN_TABLE.events_of(phase))
         if interruptions >= CLAIMS:
             events = [event for event in events if event != "interrupted"]
-        return self.chance.choice(events)
+        weights = [0.1 if event in INTERRUPTIONS else 1.0 for event in events]
+        return self.chance.choices(events, weights)[0]
 
 
 ENGINE: Engine[Chance] = Engine(TURN_TABLE, {name: lambda chance, name=name: chance.ask(name) for name in GUARDS})
