@@ -28,13 +28,18 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             _copy_aside(path, path.with_name(f"{path.name}.v{version}.bak"))
         _migrate(path)
     connection = _connected(path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise _not_writable(path, error) from error
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA cache_size = -32768")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA wal_autocheckpoint = 0")  # checkpoints run beside the loop, see writer.py
     connection.execute("PRAGMA busy_timeout = 0")  # waiting happens off the loop, see writer.py
     if connection.execute("PRAGMA foreign_keys").fetchone() != (1,):
+        connection.close()
         raise StorageError("this SQLite is built without foreign keys; phasewalk needs them")
     return connection
 
@@ -54,7 +59,10 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 def _reading(path: Path) -> sqlite3.Connection:
     address = path.absolute().as_uri()
     for mode in ("mode=ro", "mode=ro&immutable=1"):
-        connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+        except sqlite3.OperationalError:
+            continue
         try:
             connection.execute("PRAGMA busy_timeout = 5000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -91,10 +99,13 @@ def _version_of(path: Path) -> int:
 
 def _connected(path: Path) -> sqlite3.Connection:
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
+        return sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=256)
     except sqlite3.OperationalError as error:
-        raise StorageError(f"{path}: cannot be opened for writing ({error}); a writable folder is needed") from error
-    return connection
+        raise _not_writable(path, error) from error
+
+
+def _not_writable(path: Path, error: sqlite3.OperationalError) -> StorageError:
+    return StorageError(f"{path}: cannot be written ({error}); a writable folder is needed")
 
 
 def _copy_aside(path: Path, copy: Path) -> None:
@@ -117,6 +128,6 @@ def _migrate(path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
         migrate(connection)
     except sqlite3.OperationalError as error:
-        raise StorageError(f"{path}: cannot be written ({error}); a writable folder is needed") from error
+        raise _not_writable(path, error) from error
     finally:
         connection.close()

@@ -4,6 +4,7 @@ import json
 import sqlite3
 
 from phasewalk.storage.compression import unpacked
+from phasewalk.storage.queries import rows
 
 SCHEMA_VERSION = 1
 
@@ -29,22 +30,22 @@ def turn_document(connection: sqlite3.Connection, turn_id: str) -> dict[str, obj
         "notice": notices[0]["text"] if notices else None,
         "delivered": [{"target": s["target"], "text": s["text"], "receipt": s["receipt"]} for s in done],
         "phases": _phases(connection, turn_id),
-        "attempts": _rows(
+        "attempts": rows(
             connection,
             "SELECT n, cause, provider, model, status, reason, http_status FROM attempt WHERE turn_id = ? ORDER BY n",
-            turn_id,
+            (turn_id,),
         ),
         "fallback": _fallback(connection, turn_id),
-        "tools": _rows(
+        "tools": rows(
             connection,
             "SELECT call_id, name, status, reason FROM tool_call WHERE turn_id = ?"
             " ORDER BY round, length(call_id), call_id",
-            turn_id,
+            (turn_id,),
         ),
-        "effects": _rows(
+        "effects": rows(
             connection,
             "SELECT kind, state FROM effects WHERE turn_id = ? ORDER BY position",
-            turn_id,
+            (turn_id,),
         ),
         "owner": turn["owner"],
         "notice_code": turn["notice_code"],
@@ -72,34 +73,34 @@ def unspilled(connection: sqlite3.Connection, value: object) -> object:
 
 
 def _phases(connection: sqlite3.Connection, turn_id: str) -> list[dict[str, object]]:
-    return _rows(
+    return rows(
         connection,
         "SELECT phase, visit, event, transition, reason, took_ms AS ms FROM turn_timeline"
         " WHERE turn_id = ? AND kind = 'exit' ORDER BY seq",
-        turn_id,
+        (turn_id,),
     )
 
 
 def _fallback(connection: sqlite3.Connection, turn_id: str) -> list[dict[str, object]]:
-    rows = _rows(
+    found = rows(
         connection,
         "SELECT provider || '/' || model AS candidate, decision, reason, rule, \"values\" FROM fallback_step"
         " WHERE turn_id = ? ORDER BY step",
-        turn_id,
+        (turn_id,),
     )
-    return [{**row, "values": json.loads(str(row["values"]))} for row in rows]
+    return [{**row, "values": json.loads(str(row["values"]))} for row in found]
 
 
 def _speeches(connection: sqlite3.Connection, turn_id: str) -> list[dict[str, object]]:
     """What was said or tried to be said, in order, with text and receipt."""
-    rows = _rows(
+    found = rows(
         connection,
         "SELECT kind, target, state, intent_detail, settled_detail FROM effects WHERE turn_id = ?"
         " AND kind IN ('answer', 'staff_note', 'notice', 'picture', 'visible_text') ORDER BY position",
-        turn_id,
+        (turn_id,),
     )
     speeches = []
-    for row in rows:
+    for row in found:
         intent = unspilled(connection, json.loads(str(row["intent_detail"] or "{}")))
         settled = json.loads(str(row["settled_detail"] or "{}"))
         text = intent.get("text") if isinstance(intent, dict) else None
@@ -122,10 +123,4 @@ def _envelope(connection: sqlite3.Connection, turn_id: str) -> dict[str, object]
 
 
 def _one(connection: sqlite3.Connection, sql: str, turn_id: str) -> dict[str, object]:
-    return _rows(connection, sql, turn_id)[0]
-
-
-def _rows(connection: sqlite3.Connection, sql: str, turn_id: str) -> list[dict[str, object]]:
-    cursor = connection.execute(sql, (turn_id,))
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
+    return rows(connection, sql, (turn_id,))[0]

@@ -115,11 +115,10 @@ class Writer:
         self._thread.shutdown()
 
     def _close(self) -> None:
-        self._connection.execute("PRAGMA busy_timeout = 1000")
-        try:
+        with suppress(sqlite3.Error):  # a checkpoint that fails here costs nothing: the rows are safe in the WAL
+            self._connection.execute("PRAGMA busy_timeout = 1000")
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        finally:
-            self._connection.close()
+        self._connection.close()
 
     def _schedule(self) -> None:
         if not self._scheduled and not self._thread_busy:

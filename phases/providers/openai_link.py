@@ -62,7 +62,7 @@ def fault_of(error: BaseException, asked: Asked, now: float) -> ProviderError:
     for cause in causes:
         if isinstance(cause, openai.APIStatusError):
             return status_fault(asked, _answered(cause.response), now)
-    if False:
+    if isinstance(error, openai.APITimeoutError):
         return asked.fault(FailureKind.TRANSIENT, Reason.TIMED_OUT, "no data came within the read time-out")
     what = " caused by ".join(f"{type(cause).__name__}: {cause}" for cause in causes)
     return asked.fault(FailureKind.TRANSIENT, Reason.CONNECTION_FAILED, f"the connection failed, {what}")

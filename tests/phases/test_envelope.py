@@ -186,7 +186,7 @@ def test_any_other_text_is_refused_with_the_one_error_and_no_other(text: str):
         parse_envelope(text)
 
 
-@pytest.mark.spec("ENV-34", "ENV-26")
+@pytest.mark.spec("ENV-34")
 @pytest.mark.parametrize(
     ("picture", "count", "becomes"),
     [

@@ -109,7 +109,7 @@ async def test_what_goes_out_is_byte_for_byte_what_the_log_is_told(connect, aski
     ] * 2
 
 
-@pytest.mark.spec("LOG-10")
+@pytest.mark.spec("FB-21")
 async def test_the_key_travels_in_a_header_and_nowhere_else(connect, asking):
     async with ScriptedModelServer([envelope("x")]) as server:
         provider = connect(server)
@@ -454,7 +454,7 @@ async def test_an_answer_without_usage_and_with_a_strange_type_is_an_answer(conn
     assert kept == body
 
 
-@pytest.mark.spec("LOG-10")
+@pytest.mark.spec("FB-21")
 async def test_a_key_that_a_proxy_echoes_does_not_enter_the_log(connect, asking):
     async with ScriptedModelServer(lambda request: envelope("x", staff=request.headers["authorization"])) as server:
         _, kept = await connect(server).complete(asking())
@@ -462,13 +462,18 @@ async def test_a_key_that_a_proxy_echoes_does_not_enter_the_log(connect, asking)
     assert "Bearer [redacted]" in kept
 
 
-async def test_first_calls_at_once_open_one_client_and_closing_lets_a_later_call_open_another(connect, asking):
+async def test_first_calls_at_once_open_one_client_and_after_closing_a_call_opens_another(connect, asking, monkeypatch):
+    opened: list[object] = []
     async with ScriptedModelServer([envelope("x")], repeat_last=True) as server:
         provider = connect(server)
+        really_open = provider._open
+        monkeypatch.setattr(provider, "_open", lambda: opened.append(really_open()) or opened[-1])
         await asyncio.gather(*(provider.complete(asking()) for _ in range(5)))
+        assert len(opened) == 1
         await provider.aclose()
         await provider.aclose()
         await provider.complete(asking())
+        assert len(opened) == 2
         assert len(server.requests) == 6
 
 

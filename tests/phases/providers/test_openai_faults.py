@@ -91,14 +91,14 @@ def test_a_chain_of_causes_that_bites_its_tail_ends():
     )
 
 
-@pytest.mark.spec("LOG-10", "FB-21")
+@pytest.mark.spec("FB-21")
 def test_the_key_stands_neither_in_the_message_nor_in_the_kept_answer():
     fault = status_fault(ASKED, Answered(401, {}, '{"error": {"message": "bad key sk-secret-0123456789"}}'), NOW)
     assert fault.message == "main/m-1: status 401: bad key [redacted]"
     assert fault.response == '{"error": {"message": "bad key [redacted]"}}'
 
 
-@pytest.mark.spec("LOG-10")
+@pytest.mark.spec("FB-21")
 def test_a_placeholder_of_a_key_is_a_word_and_stays():
     fault = status_fault(Asked("main", "m-1", "none"), Answered(400, {}, '{"error": "none of these"}'), NOW)
     assert fault.message == "main/m-1: status 400: none of these"
