@@ -5,6 +5,7 @@ Invariant: a writing connection has WAL, foreign keys on and verified, and the p
 """
 
 import sqlite3
+import time
 from pathlib import Path
 
 from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
@@ -14,6 +15,9 @@ SCHEMA_VERSION = 1
 
 APPLICATION_ID = 0x70687361
 """Marks the file as a phasewalk log (`PRAGMA application_id`)."""
+
+PATIENCE = 15.0
+"""How long another process that makes or migrates the file is waited for, seconds."""
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
@@ -29,7 +33,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
         _migrate(path)
     connection = _connected(path)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _switch_to_wal(connection)
     except sqlite3.OperationalError as error:
         connection.close()
         raise _not_writable(path, error) from error
@@ -108,6 +112,20 @@ def _not_writable(path: Path, error: sqlite3.OperationalError) -> StorageError:
     return StorageError(f"{path}: cannot be written ({error}); a writable folder is needed")
 
 
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Make sure of WAL. SQLite itself waits for nobody here, so whoever makes the file just now is waited for."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if not str(error.sqlite_errorname).startswith("SQLITE_BUSY") or time.monotonic() >= end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def _copy_aside(path: Path, copy: Path) -> None:
     """A whole copy, with the rows that still stand in the WAL only."""
     source, target = _connected(path), _connected(copy)
@@ -124,8 +142,8 @@ def _migrate(path: Path) -> None:
 
     connection = _connected(path)
     try:
-        connection.execute("PRAGMA busy_timeout = 15000")
-        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+        _switch_to_wal(connection)
         migrate(connection)
     except sqlite3.OperationalError as error:
         raise _not_writable(path, error) from error

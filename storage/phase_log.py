@@ -27,11 +27,11 @@ from phasewalk.machine.records import (
 from phasewalk.machine.table import Table
 from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
-from phasewalk.storage.statements import PAYLOAD, ROWS, Statement, ended, moved, opened, payload_row
+from phasewalk.storage.statements import ROWS, Statement, ended, execute_all, moved, opened, payload_row
 from phasewalk.storage.writer import Unit, Work, Writer
 
 LEASE_US = 300_000_000
-HEAVY_BYTES = 65_536
+HEAVY_CHARS = 65_536
 KNOWN_PAYLOADS = 4096
 
 
@@ -114,8 +114,7 @@ class SqlitePhaseLog:
         def work(connection: sqlite3.Connection) -> None:
             if connection.execute(*claim).rowcount != 1:
                 raise KnownTriggerError(opened_record.trigger_key)
-            for sql, values in statements:
-                connection.execute(sql, values)
+            execute_all(connection, statements)
 
         self._submit(work, commit, statements)
         try:
@@ -161,8 +160,7 @@ class SqlitePhaseLog:
                 holds = execute(_HOLDS, (turn_id, token)).fetchone() is not None
             if not holds:
                 raise LeaseLostError(f"turn {turn_id} belongs to another process or has ended")
-            for sql, values in statements:
-                execute(sql, values)
+            execute_all(connection, statements)
             if trim is not None:
                 trim_window(connection, trim)
 
@@ -171,17 +169,16 @@ class SqlitePhaseLog:
 
     def _submit(self, work: Work, commit: Commit, statements: list[Statement], *, durable: bool = False) -> None:
         """Hand a unit to the writer, and remember the payloads that it stores once it is committed."""
-        stored = [values for sql, values in statements if sql is PAYLOAD]
+        stored = [values[0] for _, values in statements if isinstance(values[0], Payload)]
         heavy = False
         if stored:
-            digests = [str(values[0]) for values in stored]
-            commit.add_done_callback(lambda done: self._remember(digests) if done.exception() is None else None)
-            heavy = sum(len(body) for *_, body in stored if isinstance(body, bytes)) > HEAVY_BYTES
+            commit.add_done_callback(lambda done: self._remember(stored) if done.exception() is None else None)
+            heavy = sum(len(payload.text) for payload in stored) > HEAVY_CHARS
         self._writer.submit(Unit(work, commit, durable, heavy))
 
-    def _remember(self, digests: list[str]) -> None:
-        for digest in digests:
-            self._stored[digest] = None
+    def _remember(self, payloads: list[Payload]) -> None:
+        for payload in payloads:
+            self._stored[payload.digest] = None
         while len(self._stored) > KNOWN_PAYLOADS:
             self._stored.popitem(last=False)
 
@@ -191,8 +188,7 @@ class SqlitePhaseLog:
         _, statements, _ = self._rows(turn_id, "", records)
 
         def work(connection: sqlite3.Connection) -> None:
-            for sql, values in statements:
-                connection.execute(sql, values)
+            execute_all(connection, statements)
 
         self._submit(work, commit, statements)
         return commit

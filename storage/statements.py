@@ -3,6 +3,7 @@
 Owns the mapping; knows no connection and no order. A test holds that every record type has an entry.
 """
 
+import sqlite3
 from collections.abc import Callable
 
 from phasewalk.machine import records as r
@@ -19,8 +20,19 @@ PAYLOAD = (
 
 
 def payload_row(payload: Payload) -> Statement:
-    """The row of a payload; the same content is stored once."""
-    return PAYLOAD, (payload.digest, len(payload.text), *packed(payload.text.encode()))
+    """The row of a payload, still to be packed; the same content is stored once."""
+    return PAYLOAD, (payload,)
+
+
+def execute_all(connection: sqlite3.Connection, statements: Rows) -> None:
+    """Execute in order. Payloads are packed here: of a heavy unit that is in the writer's thread, not on the loop."""
+    for sql, values in statements:
+        first = values[0]
+        connection.execute(sql, _packed(first) if isinstance(first, Payload) else values)
+
+
+def _packed(payload: Payload) -> tuple[object, ...]:
+    return payload.digest, len(payload.text), *packed(payload.text.encode())
 
 
 ENTER = (

@@ -8,6 +8,7 @@ from attrs import frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phasewalk.machine.contract import Classification
 from phasewalk.machine.documents import (
     SPILL_OVER,
     NotStorableError,
@@ -17,7 +18,7 @@ from phasewalk.machine.documents import (
     payload_of,
 )
 from phasewalk.machine.text import clipped, storable
-from phasewalk.machine.turn import HistoryEntry, Prompt
+from phasewalk.machine.turn import Delivered, HistoryEntry, ModelReply, Prompt, Speech
 from phasewalk.machine.words import Outcome
 
 JSON = st.recursive(
@@ -145,3 +146,20 @@ def test_a_clipped_text_is_never_longer_than_its_limit(text: str, limit: int):
     assert len(found) <= max(limit, 1)
     assert found == text or found.endswith("…")
     assert found.removesuffix("…") == text[: len(found.removesuffix("…"))] or found == text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Classification("none"), {"selection": "none"}),
+        (Classification("none", (), ("not",)), {"selection": "none", "families": [], "evidence": ["not"]}),
+        (
+            Classification("families", ("notes",), ("note",)),
+            {"selection": "families", "families": ["notes"], "evidence": ["note"]},
+        ),
+        (ModelReply("a long answer"), {}),
+        (Delivered(Speech("answer", "general", "Hello."), "9"), {"kind": "answer", "receipt": "9"}),
+    ],
+)
+def test_what_stands_elsewhere_is_not_repeated_in_the_row_of_a_phase(value: object, expected: dict):
+    assert json.loads(json_of(value)) == expected

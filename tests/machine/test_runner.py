@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from phasewalk.machine.definition import Definition
 from phasewalk.machine.documents import encode
 from phasewalk.machine.effects import EffectKind, EffectState
 from phasewalk.machine.errors import DeliveryInDoubtError, LeaseLostError, LogWriteError
@@ -13,6 +14,7 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Opening, Report
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import (
+    ContractFrozen,
     EffectIntended,
     EffectSettled,
     PhaseEntered,
@@ -291,36 +293,53 @@ async def test_record_is_shielded_from_cancellation(machine, from_outside: bool)
     assert task.cancelled() is from_outside
 
 
-@pytest.mark.spec("TURN-04", "LOG-03")
-async def test_a_cancellation_while_rows_are_on_their_way_is_followed_when_they_are_written(machine):
-    release: list = []
-    write = type(machine.log).open
+def holding_the_first_write(machine) -> list:
+    """Let the first commit of the walk wait; it is put into the list that is returned."""
+    held: list = []
+    memory = machine.log
 
     async def open_slowly(log, opened, token, *records):
-        turn_log = await write(log, opened, token, *records)
+        turn_log = await type(memory).open(log, opened, token, *records)
         inner = turn_log.write
 
-        def slow(*rows, durable=False):
+        def write(*rows, durable=False):
             commit = inner(*rows, durable=durable)
-            if not release:
-                waiting = type(commit)()
-                release.append(waiting)
-                return waiting
-            return commit
+            if held:
+                return commit
+            held.append(type(commit)())
+            return held[0]
 
-        turn_log.write = slow
+        turn_log.write = write
         return turn_log
 
-    machine.log = _Opened(machine.log, open_slowly)
+    machine.log = _Opened(memory, open_slowly)
+    return held
+
+
+@pytest.mark.spec("TURN-04", "LOG-03")
+async def test_a_cancellation_while_rows_are_on_their_way_is_followed_when_they_are_written(machine):
+    held = holding_the_first_write(machine)
     task = machine.start()
     await machine.clock.advance(1.0)
     task.cancel()
     await machine.clock.advance(1.0)
     assert not task.done()
-    release[0].set_result(None)
+    held[0].set_result(None)
     await machine.clock.run_until(task)
     assert task.cancelled()
     assert machine.path() == ["T01", "T32", "T25", "T28"]
+
+
+@pytest.mark.spec("LOG-03")
+async def test_rows_that_cannot_be_written_end_the_walk_also_when_it_was_cancelled_meanwhile(machine):
+    held = holding_the_first_write(machine)
+    task = machine.start()
+    await machine.clock.advance(1.0)
+    task.cancel()
+    held[0].set_exception(LogWriteError("disk full"))
+    await machine.clock.run_until(task)
+    assert task.cancelled()
+    assert machine.path() == ["T01"]
 
 
 class _Opened:
@@ -639,3 +658,47 @@ async def test_many_turns_walk_side_by_side(machine):
     assert len(machine.records(TurnEnded)) == 50
     assert len(machine.records(TurnMoved)) == 50 * 7
     assert "PhaseEntered" in kinds(machine)
+
+
+@pytest.mark.spec("CON-11", "CON-14")
+async def test_the_contract_is_written_once_when_it_is_frozen(machine, make):
+    contract = make.contract(offered=("dice",))
+    machine.script["freeze_contract"] = Report("contract_frozen", {"contract": contract})
+    machine.script["build_prompt"] = Report("prompt_built", {"contract": contract})
+    await machine.walk()
+    frozen = machine.records(ContractFrozen)
+    assert [(row.digest, row.body) for row in frozen] == [(contract.digest, contract.encoded)]
+    assert {row.contract_hash for row in machine.records(TurnMoved)[2:]} == {contract.digest}
+    assert one_end(machine).contract_hash == contract.digest
+
+
+@pytest.mark.spec("CON-22")
+async def test_a_phase_sees_the_effects_of_its_turn_with_their_present_state(machine):
+    seen: list[list[str]] = []
+
+    async def act(_turn, ports):
+        for key in ("one", "two"):
+            effect = await ports.effects.intend(EffectKind.STAFF_NOTE, key, "staff")
+            seen.append([str(e.state) for e in ports.effects.all()])
+            await (ports.effects.failed(effect) if key == "one" else ports.effects.done(effect))
+        seen.append([str(e.state) for e in ports.effects.all()])
+        return Report("delivered")
+
+    machine.script["deliver"] = act
+    ended = await machine.walk()
+    assert seen == [["intended"], ["failed", "intended"], ["failed", "done"]]
+    assert ended.turn.outcome == "silent"
+
+
+@pytest.mark.spec("TURN-02", "TURN-04")
+async def test_a_fault_in_what_explains_a_step_crashes_the_visit(machine, monkeypatch: pytest.MonkeyPatch):
+    def explain(_turn, step, *_):
+        if step.row.id == "T12":
+            raise ValueError("no explanation")
+        return ()
+
+    definition = Definition(machine.table, machine.definition().phases, explain)
+    monkeypatch.setattr(machine, "definition", lambda: definition)
+    await machine.walk()
+    assert machine.path()[-3:] == ["T34", "T25", "T28"]
+    assert "no explanation" in machine.exit_of("model_attempt").detail

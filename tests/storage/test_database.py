@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from phasewalk.storage.process import is_alive, started_mark
 
 OPEN = """
 import sys
+import threading
 from pathlib import Path
 from phasewalk.storage.database import open_for_writing
 sys.stdin.readline()
@@ -276,3 +278,41 @@ def test_a_process_of_somebody_else_lives(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(os, "kill", refuse)
     assert is_alive(os.getpid(), started_mark(os.getpid())) is True
+
+
+@pytest.mark.spec("LOG-03", "LOG-04")
+@pytest.mark.parametrize("new", [True, False])
+def test_a_place_where_no_wal_can_be_made_is_refused_in_one_sentence(path: Path, new: bool):
+    if not new:
+        made(path)
+    path.with_name("log.db-wal").mkdir()
+    with pytest.raises(StorageError, match=r"log\.db: cannot be written \(.*\); a writable folder is needed"):
+        open_for_writing(path)
+
+
+@pytest.mark.spec("LOG-04")
+@pytest.mark.parametrize("opening", [open_for_writing, open_for_reading])
+def test_a_damaged_file_is_refused(path: Path, opening):
+    content = bytearray(made(path).read_bytes())
+    content[100:4000] = b"\xff" * 3900
+    path.write_bytes(content)
+    with pytest.raises(UnreadableLogError, match="malformed"):
+        opening(path)
+
+
+def test_a_file_that_another_process_is_making_is_waited_for(path: Path):
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN EXCLUSIVE")
+    release = threading.Timer(0.1, other.close)
+    release.start()
+    assert pragma(made(path), "user_version") == SCHEMA_VERSION
+    release.join()
+
+
+def test_a_file_that_stays_locked_is_refused_after_the_patience(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(database, "PATIENCE", 0.0)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StorageError, match=r"cannot be written \(database is locked\)"):
+        open_for_writing(path)
+    other.close()

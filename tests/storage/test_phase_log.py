@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
+import threading
 import typing
 from pathlib import Path
 
@@ -22,12 +23,17 @@ from phasewalk.machine.testing import CountingIds, settle
 from phasewalk.machine.turn import Trigger
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Addressed, Cause, Decision, Kind, Outcome
+from phasewalk.storage.compression import packed, unpacked
 from phasewalk.storage.database import open_for_writing
 from phasewalk.storage.history import SqliteMemory
 from phasewalk.storage.statements import ROWS
-from phasewalk.storage.turn_document import text_of
 
 LONG = "a long text " * 100
+
+
+def text_of(reader: sqlite3.Connection, digest: str) -> str | None:
+    encoding, body = reader.execute("SELECT encoding, body FROM payload WHERE digest = ?", (digest,)).fetchone()
+    return None if body is None else unpacked(encoding, body)
 
 
 @pytest.mark.spec("TURN-10")
@@ -144,6 +150,7 @@ async def test_a_payload_whose_commit_failed_is_not_taken_for_stored(log):
     turn = await log.turn("turn-1")
     with pytest.raises(LogWriteError):
         await turn.write(log.entered(1, payloads=(payload,)))
+    await settle()
     await turn.write(log.entered(2, payloads=(payload,)))
     assert text_of(log.reader, payload.digest) == LONG
 
@@ -425,3 +432,43 @@ async def test_the_runner_walks_a_trigger_once_over_the_real_log(log):
     second = await noop_runner(log).run(trigger(), Limits())
     assert (first.known, second.known, second.turn_id) == (False, True, first.turn_id)
     assert log.rows("SELECT outcome, reason FROM turn") == [(Outcome.SHORT_PATH, Reason.SHORT_PATH)]
+
+
+async def test_what_a_model_answered_is_kept_by_content(log):
+    long = "an answer " * 100
+    await log.turn(
+        "turn-1",
+        records.AttemptStarted(1, Cause.FIRST, "one", "m", "chat", 10, "wire"),
+        records.AttemptEnded(1, "ok", None, 20, response=payload_of(long)),
+    )
+    digest = log.rows("SELECT response_digest FROM attempt")[0][0]
+    assert text_of(log.reader, digest) == long
+
+
+def test_a_stored_body_is_read_back_and_an_unknown_encoding_refused():
+    for text in ("", "short", "é🙂" * 500):
+        assert unpacked(*packed(text.encode())) == text
+    noise = random.Random(1).randbytes(500)
+    assert packed(noise) == ("utf-8", noise)
+    with pytest.raises(ValueError, match="payload encoding 'zlib-9'"):
+        unpacked("zlib-9", b"")
+
+
+async def test_a_turn_log_without_records_writes_nothing(log):
+    turn = await log.turn("turn-1")
+    await turn.write()
+    assert log.rows("SELECT count(*) FROM phase_event") == [(1,)]
+
+
+@pytest.mark.spec("LOG-02")
+async def test_a_large_payload_is_packed_off_the_loop(log, monkeypatch: pytest.MonkeyPatch):
+    packing: list[bool] = []
+
+    def watched(body: bytes) -> tuple[str, bytes]:
+        packing.append(threading.current_thread() is threading.main_thread())
+        return packed(body)
+
+    monkeypatch.setattr("phasewalk.storage.statements.packed", watched)
+    turn = await log.turn("turn-1", text=payload_of("small"))
+    await turn.write(log.entered(2, payloads=(payload_of("words " * 20_000),)))
+    assert packing == [True, False]

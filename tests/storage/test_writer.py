@@ -152,40 +152,44 @@ async def test_a_unit_that_refuses_itself_gets_its_own_error_and_costs_the_other
     assert bench.writer.groups - before <= 2
 
 
-@pytest.mark.spec("LOG-02", "LOG-03")
-async def test_when_a_group_falls_apart_and_the_file_becomes_busy_no_unit_is_written_twice(bench: Bench):
-    other = connected(bench.path)
-    tries: list[int] = []
+def spoiler(
+    other: sqlite3.Connection, tries: list[int], seconds: float | None = None
+) -> Callable[[sqlite3.Connection], object]:
+    """A unit that fails; when it is tried alone, somebody else has the lock from then on, for so long or for ever."""
 
     def spoil(connection: sqlite3.Connection) -> None:
-        """Fails; when tried alone, somebody else has the lock from then on."""
         tries.append(1)
         if len(tries) == 2:
             connection.execute("ROLLBACK")
             other.execute("BEGIN IMMEDIATE")
-            asyncio.get_running_loop().call_later(0.1, other.close)
+            if seconds is not None:
+                threading.Timer(seconds, other.close).start()
         raise ValueError("refused")
 
-    found = await asyncio.gather(bench.put("a"), bench.writer.call(spoil), bench.put("b"), return_exceptions=True)
+    return spoil
+
+
+@pytest.mark.spec("LOG-02", "LOG-03")
+@pytest.mark.parametrize("durable", [False, True])
+async def test_when_a_group_falls_apart_and_the_file_becomes_busy_no_unit_is_written_twice(bench: Bench, durable: bool):
+    tries: list[int] = []
+    spoil = spoiler(connected(bench.path), tries, seconds=0.5)
+    found = await asyncio.gather(
+        bench.put("a", durable=durable), bench.writer.call(spoil), bench.put("b"), return_exceptions=True
+    )
     assert (found[0], type(found[1]), found[2]) == (1, LogWriteError, 2)
     assert bench.names() == ["a", "b"]
     assert len(tries) == 2
 
 
 @pytest.mark.spec("LOG-03")
-async def test_when_a_group_falls_apart_in_the_thread_what_is_committed_stays_answered(impatient: Bench):
+async def test_when_a_group_falls_apart_what_is_committed_stays_answered_and_the_rest_is_refused(impatient: Bench):
     other = connected(impatient.path)
-    tries: list[int] = []
-
-    def spoil(connection: sqlite3.Connection) -> None:
-        tries.append(1)
-        if len(tries) == 2:
-            connection.execute("ROLLBACK")
-            other.execute("BEGIN IMMEDIATE")
-        raise ValueError("refused")
-
     found = await asyncio.gather(
-        impatient.put("a", durable=True), impatient.writer.call(spoil), impatient.put("b"), return_exceptions=True
+        impatient.put("a", durable=True),
+        impatient.writer.call(spoiler(other, [])),
+        impatient.put("b"),
+        return_exceptions=True,
     )
     other.close()
     assert (found[0], type(found[1]), type(found[2])) == (1, LogWriteError, LogWriteError)

@@ -294,7 +294,7 @@ async def test_after_a_tool_the_answer_says_what_the_result_says(provider, name,
     assert (await envelope(provider, "note: x", exchanges=after(name, result)))["answer"] == answer
 
 
-@pytest.mark.spec("OPS-02", "CON-25")
+@pytest.mark.spec("OPS-02")
 @pytest.mark.parametrize(
     ("status", "beginning"),
     [
