@@ -6,7 +6,7 @@ react. Knows no turn. Invariant: `within` returns or raises no later than limit 
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -35,15 +35,74 @@ class Clock(Protocol):
         """Call back at the monotonic instant `when`."""
 
 
-class Commit(asyncio.Future[object]):
-    """The promise of a commit. Cancelling who waits for it does not cancel the commit.
-
-    The waiter gets its `CancelledError` when the commit is over, and finds the result here.
-    """
+class _Waiting(asyncio.Future[None]):
+    """What somebody waits on who cannot be called back."""
 
     def cancel(self, msg: object | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
-        """Refuse: rows on their way to the disk cannot be called back."""
+        """Refuse: rows on their way to the disk stay on their way."""
         return False
+
+
+class Commit:
+    """The promise of a commit. Cancelling who waits for it does not cancel the commit.
+
+    The waiter gets its `CancelledError` when the commit is over, and finds the result here. One that is over
+    already is awaited without a turn of the event loop: most are.
+    """
+
+    __slots__ = ("_callbacks", "_done", "_error", "_result", "_waiting")
+
+    def __init__(self) -> None:
+        self._done = False
+        self._result: object = None
+        self._error: BaseException | None = None
+        self._waiting: _Waiting | None = None
+        self._callbacks: list[Callable[[Commit], None]] = []
+
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self._done
+
+    def set_result(self, result: object) -> None:
+        """It is committed."""
+        self._result = result
+        self._settle()
+
+    def set_exception(self, exception: BaseException) -> None:
+        """It is not, and will not be."""
+        self._error = exception
+        self._settle()
+
+    def exception(self) -> BaseException | None:
+        """Why it is not committed; None when it is."""
+        return self._error
+
+    def result(self) -> object:
+        """What the work returned; raises what kept it from being committed."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def add_done_callback(self, callback: "Callable[[Commit], None]") -> None:
+        """Call back at the moment when it is over."""
+        if self._done:
+            callback(self)
+        else:
+            self._callbacks.append(callback)
+
+    def _settle(self) -> None:
+        self._done = True
+        for callback in self._callbacks:
+            callback(self)
+        if self._waiting is not None:
+            self._waiting.set_result(None)
+
+    def __await__(self) -> Generator[Any, None, object]:
+        if not self._done:
+            if self._waiting is None:
+                self._waiting = _Waiting()
+            yield from self._waiting
+        return self.result()
 
 
 class LimitPassedError(Exception):

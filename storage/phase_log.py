@@ -116,7 +116,7 @@ class SqlitePhaseLog:
                 raise KnownTriggerError(opened_record.trigger_key)
             execute_all(connection, statements)
 
-        self._submit(work, commit, statements)
+        self._submit(work, commit, statements, owner=opened_record.turn_id)
         try:
             await commit
         except KnownTriggerError:
@@ -164,17 +164,25 @@ class SqlitePhaseLog:
             if trim is not None:
                 trim_window(connection, trim)
 
-        self._submit(work, commit, statements, durable=durable)
+        self._submit(work, commit, statements, owner=turn_id, durable=durable)
         return commit
 
-    def _submit(self, work: Work, commit: Commit, statements: list[Statement], *, durable: bool = False) -> None:
+    def _submit(
+        self,
+        work: Work,
+        commit: Commit,
+        statements: list[Statement],
+        *,
+        owner: str,
+        durable: bool = False,
+    ) -> None:
         """Hand a unit to the writer, and remember the payloads that it stores once it is committed."""
         stored = [values[0] for _, values in statements if isinstance(values[0], Payload)]
         heavy = False
         if stored:
             commit.add_done_callback(lambda done: self._remember(stored) if done.exception() is None else None)
             heavy = sum(len(payload.text) for payload in stored) > HEAVY_CHARS
-        self._writer.submit(Unit(work, commit, durable, heavy))
+        self._writer.submit(Unit(work, commit, durable, heavy, owner))
 
     def _remember(self, payloads: list[Payload]) -> None:
         for payload in payloads:
@@ -190,7 +198,7 @@ class SqlitePhaseLog:
         def work(connection: sqlite3.Connection) -> None:
             execute_all(connection, statements)
 
-        self._submit(work, commit, statements)
+        self._submit(work, commit, statements, owner=turn_id)
         return commit
 
     def count_loss(self, turn_id: str, rows: int, what: str) -> None:
@@ -202,7 +210,6 @@ class SqlitePhaseLog:
             connection.execute("UPDATE turn SET log_gap = log_gap + ? WHERE turn_id = ?", (rows, turn_id))
 
         commit = Commit()
-        commit.add_done_callback(lambda done: done.exception())
         self._writer.submit(Unit(work, commit))
 
     def _rows(self, turn_id: str, token: str, records: Iterable[Record]) -> _Rows:

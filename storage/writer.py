@@ -53,12 +53,13 @@ class Promise(Protocol):
 
 @define
 class Unit:
-    """One all-or-nothing piece of work and who waits for it."""
+    """One all-or-nothing piece of work and who waits for it; `owner` names whose it is, where that is one turn."""
 
     work: Work
     promise: Promise
     durable: bool = False
     heavy: bool = False
+    owner: str = ""
 
 
 class Writer:
@@ -79,7 +80,7 @@ class Writer:
         self._since_checkpoint = 0
         self._checkpointing: asyncio.Future[None] | None = None
         self._closed = threading.Event()
-        self._last_task = 0
+        self._last_owner = ""
         self.groups = 0
         """How many transactions have been committed; for benchmarks."""
 
@@ -89,8 +90,8 @@ class Writer:
             unit.promise.set_exception(LogWriteError("the log is closed"))
             return
         self._waiting.append(unit)
-        task = id(asyncio.current_task())
-        alone, self._last_task = task == self._last_task, task
+        alone = unit.owner != "" and unit.owner == self._last_owner
+        self._last_owner = unit.owner
         if alone and not self._scheduled and not self._thread_busy:
             self._flush()  # nobody else has written lately: waiting for company would only cost time
         else:

@@ -106,11 +106,15 @@ async def test_what_concurrent_turns_commit_is_grouped(bench: Bench):
 
 @pytest.mark.spec("LOG-02")
 async def test_who_writes_alone_is_not_kept_waiting(bench: Bench):
-    await bench.put("first")
-    promise = asyncio.get_running_loop().create_future()
-    bench.writer.submit(Unit(bench.insert("second"), promise))
-    assert promise.done()
-    assert bench.names() == ["first", "second"]
+    first, second, other = (asyncio.get_running_loop().create_future() for _ in range(3))
+    bench.writer.submit(Unit(bench.insert("first"), first, owner="turn"))
+    await first
+    bench.writer.submit(Unit(bench.insert("second"), second, owner="turn"))
+    assert second.done()
+    bench.writer.submit(Unit(bench.insert("third"), other, owner="another turn"))
+    assert not other.done()
+    await other
+    assert bench.names() == ["first", "second", "third"]
 
 
 @pytest.mark.spec("LOG-02")
