@@ -4,7 +4,7 @@ Owns the order of reasons, the meaning of outcomes, and when which notice is due
 """
 
 from phasewalk.machine.effects import EffectKind, delivered_to_person, has_side_effects, unresolved
-from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Stop, Turn
 from phasewalk.machine.words import NoticeCode, Outcome
@@ -54,7 +54,7 @@ def _stop_reason(turn: Turn, event: str, reason: Reason | None) -> Reason:
     if event in ("attempt_failed", "envelope_rejected"):
         return _failure_reason(turn)
     if event == "no_candidate":
-        return _no_candidate_reason(turn)
+        return no_candidate_reason(turn.failure, turn.skipped)
     return reason or Reason.INTERNAL_ERROR
 
 
@@ -74,10 +74,10 @@ def _exhausted(turn: Turn) -> Reason:
     return Reason.ATTEMPTS_EXHAUSTED if count <= 1 else Reason.CANDIDATES_EXHAUSTED
 
 
-def _no_candidate_reason(turn: Turn) -> Reason:
-    """One shared reason when every candidate was skipped for it and none was asked."""
-    if turn.failure is None and len(set(turn.skipped)) == 1:
-        return Reason(turn.skipped[0])
+def no_candidate_reason(failure: Failure | None, skipped: tuple[str, ...]) -> Reason:
+    """Why nobody is left to ask: the reason that all were skipped for, if they share one and none was asked."""
+    if failure is None and len(set(skipped)) == 1:
+        return Reason(skipped[0])
     return Reason.CANDIDATES_EXHAUSTED
 
 

@@ -15,6 +15,7 @@ from phasewalk.machine.deadlines import CancelledByWorkError, LimitPassedError, 
 from phasewalk.machine.documents import digest_of, json_of, payload_of
 from phasewalk.machine.fallback import Failure, FailureKind, Progress, advanced
 from phasewalk.machine.limits import MODEL_CALL_FLOOR
+from phasewalk.machine.outcomes import no_candidate_reason
 from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import ModelRequest, Ports, Provider, ProviderError
 from phasewalk.machine.reasons import Reason
@@ -67,7 +68,8 @@ async def model_attempt(turn: Turn, ports: Ports) -> Report:
         return Report("deadline_passed", changes, Reason.DEADLINE_PASSED, records=chosen.rows)
     if chosen.candidate is None:
         changes = {"progress": chosen.progress, "skipped": chosen.skipped}
-        return Report("no_candidate", changes, Reason.CANDIDATES_EXHAUSTED, records=chosen.rows)
+        reason = no_candidate_reason(turn.failure, chosen.skipped)
+        return Report("no_candidate", changes, reason, records=chosen.rows)
     return await _attempt(turn, ports, chosen, chosen.candidate)
 
 

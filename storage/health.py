@@ -1,84 +1,175 @@
-"""The counts behind the first screen: what happened lately, what stands still, who got nothing."""
+"""The numbers behind the first screen: what happened lately, who got nothing, which processes live.
+
+Owns the counts of a period. Knows no verdict and no way of printing. Invariant: a process of this host counts as
+alive only when it is seen running; the log's word is not enough.
+"""
 
 import socket
 import sqlite3
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from phasewalk.storage.process import is_alive
-from phasewalk.storage.queries import Row, rows
+from phasewalk.storage.queries import id_floor
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
-ENDED_BADLY = ("stopped", "partial", "undelivered", "expired", "in_doubt", "abandoned")
+
+Alive = Callable[[int, str], bool]
 
 
-def newest_us(connection: sqlite3.Connection) -> int | None:
+class Group(NamedTuple):
+    """Turns of a period that ended alike. `lately` counts those of the last hour, `noticed` those who were
+    answered by a fixed notice, `flagged` staff notes without a channel.
+    """
+
+    outcome: str
+    reason: str | None
+    first_reason: str | None
+    phase: str | None
+    turns: int
+    lately: int
+    addressed: int
+    noticed: int
+    flagged: int
+    first_us: int
+    last_us: int
+
+
+class Asked(NamedTuple):
+    """A candidate that was asked in a period."""
+
+    candidate: str
+    attempts: int
+    failed: int
+
+
+class Period(NamedTuple):
+    """What happened to turns that started from `since_us` on; `running` counts all that have no end."""
+
+    since_us: int
+    groups: tuple[Group, ...]
+    running: int
+    got_nothing: int
+    in_doubt: int
+    ignored: tuple[tuple[str, int], ...]
+    asked: tuple[Asked, ...]
+    rows_lost: int
+
+
+class Process(NamedTuple):
+    """A process that wrote the log. `state` is `alive`, `ended`, `gone`, or `unknown` on another host."""
+
+    process_id: int
+    host: str
+    pid: int
+    command: str
+    version: str
+    started_us: int
+    heartbeat_us: int
+    ended_us: int | None
+    end_reason: str | None
+    state: str
+
+
+def newest_us(log: sqlite3.Connection) -> int | None:
     """When the newest turn began."""
-    row = connection.execute("SELECT started_us FROM turn ORDER BY turn_id DESC LIMIT 1").fetchone()
+    row = log.execute("SELECT started_us FROM turn ORDER BY turn_id DESC LIMIT 1").fetchone()
     return None if row is None else int(row[0])
 
 
-def outcomes_since(connection: sqlite3.Connection, since_us: int) -> dict[str, int]:
-    """Turns by outcome, from this time on; `running` for those without an end."""
-    sql = "SELECT coalesce(outcome, 'running'), count(*) FROM turn WHERE started_us >= ? GROUP BY 1 ORDER BY 2 DESC"
-    return {str(name): int(count) for name, count in connection.execute(sql, (since_us,))}
-
-
-def reasons_since(connection: sqlite3.Connection, since_us: int, limit: int = 3) -> list[Row]:
-    """Why turns ended badly, the most frequent first, with the first and the last time."""
-    places = ", ".join("?" for _ in ENDED_BADLY)
-    return rows(
-        connection,
-        "SELECT t.outcome, t.reason, coalesce(t.first_reason, t.reason) AS first_reason, t.reason_phase,"
-        " count(*) AS turns, min(t.started_us) AS first_us, max(t.started_us) AS last_us, r.meaning"
-        " FROM turn AS t JOIN reason AS r ON r.code = t.reason"
-        f" WHERE t.started_us >= ? AND t.outcome IN ({places})"
-        " GROUP BY 1, 2, 3, 4 ORDER BY turns DESC LIMIT ?",
-        (since_us, *ENDED_BADLY, limit),
+def period(log: sqlite3.Connection, since_us: int, lately_us: int) -> Period:
+    """The counts from `since_us` on; `lately_us` is where its last hour begins."""
+    floor = id_floor(since_us)
+    return Period(
+        since_us=since_us,
+        groups=_groups(log, floor, since_us, lately_us),
+        running=_count(log, "SELECT count(*) FROM turn WHERE ended_us IS NULL"),
+        got_nothing=_count(log, f"SELECT count(*) FROM silent_turns AS t WHERE {_SINCE}", floor, since_us),
+        in_doubt=_count(log, f"{_IN_DOUBT} AND {_SINCE}", floor, since_us),
+        ignored=_ignored(log, since_us),
+        asked=_asked(log, floor, since_us),
+        rows_lost=_count(log, "SELECT coalesce(sum(rows), 0) FROM log_loss WHERE at_us >= ?", since_us),
     )
 
 
-def counts(connection: sqlite3.Connection, since_us: int) -> Row:
-    """What else the first screen tells; `ignored` over the whole log, by reason."""
-    one = lambda sql, *values: connection.execute(sql, values).fetchone()[0]  # noqa: E731 - a name for a line used five times
-    ignored = connection.execute("SELECT reason, sum(count) FROM ignored_message GROUP BY reason ORDER BY 2 DESC")
-    return {
-        "running": one("SELECT count(*) FROM turn WHERE ended_us IS NULL"),
-        "in_doubt": one("SELECT count(*) FROM effects_in_doubt"),
-        "silent_people": one("SELECT count(*) FROM silent_turns WHERE started_us >= ?", since_us),
-        "staff_notes_without_channel": one(
-            "SELECT count(*) FROM turn WHERE started_us >= ? AND flags LIKE '%staff_note_without_channel%'",
-            since_us,
-        ),
-        "ignored": {str(reason): int(count) for reason, count in ignored},
-    }
+_SINCE = "t.turn_id >= ? AND t.started_us >= ?"
+_IN_DOUBT = (
+    "SELECT count(*) FROM turn AS t CROSS JOIN effects AS e ON e.turn_id = t.turn_id"
+    " WHERE t.effects > 0 AND e.state = 'in_doubt'"
+)
 
 
-def attempts_since(connection: sqlite3.Connection, since_us: int) -> list[Row]:
-    """Who was asked, how often, and how often it failed."""
-    return rows(
-        connection,
-        "SELECT provider || '/' || model AS candidate, count(*) AS attempts, sum(status = 'failed') AS failed"
-        " FROM attempt WHERE started_us >= ? GROUP BY 1 ORDER BY 2 DESC LIMIT 3",
-        (since_us,),
+def _groups(log: sqlite3.Connection, floor: str, since_us: int, lately_us: int) -> tuple[Group, ...]:
+    found = log.execute(
+        "SELECT coalesce(t.outcome, 'running'), t.reason, t.first_reason, t.reason_phase, count(*),"
+        " sum(t.started_us >= ?), sum(t.addressed), sum(t.addressed AND t.owner IS 'notice'),"
+        " sum(coalesce(t.flags, '') LIKE '%\"staff_note_without_channel\"%'), min(t.started_us), max(t.started_us)"
+        f" FROM turn AS t WHERE {_SINCE} GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
+        (lately_us, floor, since_us),
     )
+    return tuple(Group(*row) for row in found)
 
 
-def processes(connection: sqlite3.Connection, limit: int = 3) -> list[Row]:
-    """The newest processes: alive, ended, or gone without a word; `unknown` on another host."""
-    found = rows(
-        connection,
-        "SELECT process_id, host, pid, pid_started, command, version, started, started_us, heartbeat_us, ended_us,"
-        " end_reason FROM process ORDER BY process_id DESC LIMIT ?",
-        (limit,),
+def _ignored(log: sqlite3.Connection, since_us: int) -> tuple[tuple[str, int], ...]:
+    """Messages that opened no turn, by reason: the counts of processes that ignored one since then."""
+    sql = "SELECT reason, sum(count) FROM ignored_message WHERE last_us >= ? GROUP BY reason ORDER BY 2 DESC, 1"
+    return tuple((str(reason), int(count)) for reason, count in log.execute(sql, (since_us,)))
+
+
+def _asked(log: sqlite3.Connection, floor: str, since_us: int) -> tuple[Asked, ...]:
+    found = log.execute(
+        "SELECT t.provider || '/' || t.model, count(*), sum(t.status = 'failed') FROM attempt AS t"
+        f" WHERE {_SINCE} GROUP BY t.provider, t.model ORDER BY 2 DESC, 1",
+        (floor, since_us),
     )
-    for row in found:
-        row["state"] = _state(row)
-    return found
+    return tuple(Asked(*row) for row in found)
 
 
-def _state(row: Row) -> str:
-    if row["ended_us"] is not None:
-        return "ended"
-    if row["host"] != socket.gethostname():
-        return "unknown"
-    return "alive" if is_alive(int(str(row["pid"])), str(row["pid_started"])) else "gone"
+def _count(log: sqlite3.Connection, sql: str, *values: object) -> int:
+    return int(log.execute(sql, values).fetchone()[0])
+
+
+_PROCESSES = (
+    "SELECT process_id, host, pid, command, version, started_us, heartbeat_us, ended_us, end_reason, pid_started"
+    " FROM process"
+)
+
+
+def processes(log: sqlite3.Connection, alive: Alive = is_alive) -> list[Process]:
+    """The processes that never said that they ended, and the newest of those that did; newest first.
+
+    `alive` tells of a pid of this host, with its mark, whether it runs.
+    """
+    found = log.execute(
+        f"{_PROCESSES} WHERE ended_us IS NULL"
+        " OR process_id = (SELECT max(process_id) FROM process WHERE ended_us IS NOT NULL) ORDER BY process_id DESC",
+    ).fetchall()
+    host = socket.gethostname()
+    return [_process(row, host, alive) for row in found]
+
+
+def _process(row: tuple[Any, ...], host: str, alive: Alive) -> Process:
+    *told, mark = row
+    known = Process._make((*told, "unknown"))
+    if known.ended_us is not None:
+        return known._replace(state="ended")
+    if known.host != host:
+        return known
+    return known._replace(state="alive" if alive(known.pid, mark) else "gone")
+
+
+def process_before(log: sqlite3.Connection, at_us: int) -> Process | None:
+    """The last process that had started by then, as it is now."""
+    sql = f"{_PROCESSES} WHERE started_us <= ? ORDER BY process_id DESC LIMIT 1"
+    row = log.execute(sql, (at_us,)).fetchone()
+    return None if row is None else _process(row, socket.gethostname(), is_alive)
+
+
+def fallback_stops(log: sqlite3.Connection, since_us: int) -> list[tuple[str, int]]:
+    """The rules by which fallback ended since then, each with its turns, the commonest first."""
+    sql = (
+        "SELECT rule, count(DISTINCT turn_id) FROM fallback_stops WHERE turn_id >= ? AND at_us >= ?"
+        " GROUP BY rule ORDER BY 2 DESC, 1"
+    )
+    return [(str(rule), int(turns)) for rule, turns in log.execute(sql, (id_floor(since_us), since_us))]

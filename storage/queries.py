@@ -7,18 +7,34 @@ takes time to import: the first screen must come at once (OPS-15).
 import re
 import socket
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from phasewalk.storage.process import is_alive
 
 Row = dict[str, object]
 
-_LINK = re.compile(r"https?://(?:\w+\.)?discord(?:app)?\.com/channels/[^/]+/\d+/(\d+)/?$")
-_LAST = re.compile(r"last(?:~(\d+))?$")
+_LINK = re.compile(r"https?://(?:\w+\.)?discord(?:app)?\.com/channels/[^/]+/\d+/(\d+)/?(?:[?#].*)?")
+_LAST = re.compile(r"last(?:~(\d{1,9}))?")
 MESSAGE_ID_DIGITS = 15
 """A name of at least so many digits is a message id, not a turn's."""
 
 PREFIX_CHARS = 4
+
+SLACK_US = 60_000_000
+"""How much later a turn may be said to have started than the time that stands in its id."""
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def id_floor(since_us: int) -> str:
+    """An id that sorts before that of every turn started since then; ids begin with their second in base 32."""
+    second = max(since_us - SLACK_US, 0) // 1_000_000
+    digits = ""
+    while second:
+        second, last = divmod(second, 32)
+        digits = _ALPHABET[last] + digits
+    return digits.rjust(7, "0") if digits else ""
 
 
 def rows(connection: sqlite3.Connection, sql: str, values: Sequence[object] | Row = ()) -> list[Row]:
@@ -34,44 +50,79 @@ def turns_named(connection: sqlite3.Connection, name: str) -> list[str]:
     A name is an id, a unique prefix of 4 or more characters, `last`, `last~2`, a message link or a message id, of
     the question or of the reply.
     """
-    last = _LAST.match(name)
+    exact = _ids(connection.execute("SELECT turn_id FROM turn WHERE turn_id = ?", (name,)))
+    if exact:
+        return exact
+    last = _LAST.fullmatch(name)
     if last:
         sql = "SELECT turn_id FROM turn ORDER BY turn_id DESC LIMIT 1 OFFSET ?"
         return _ids(connection.execute(sql, (int(last.group(1) or 0),)))
-    link = _LINK.match(name)
+    link = _LINK.fullmatch(name.strip("<>"))
     message = link.group(1) if link else name
-    if link or (message.isdigit() and len(message) >= MESSAGE_ID_DIGITS):
-        sql = "SELECT turn_id FROM turn WHERE trigger_message_id = ?1 OR reply_message_id = ?1 ORDER BY turn_id"
-        return _ids(connection.execute(sql, (message,)))
-    exact = _ids(connection.execute("SELECT turn_id FROM turn WHERE turn_id = ?", (name,)))
-    if exact or len(name) < PREFIX_CHARS:
-        return exact
+    if link or (message.isdecimal() and len(message) >= MESSAGE_ID_DIGITS):
+        found = _turns_of_message(connection, message)
+        if found or link:
+            return found
+    if len(name) < PREFIX_CHARS:
+        return []
     sql = "SELECT turn_id FROM turn WHERE turn_id >= ?1 AND turn_id < ?1 || char(0x10FFFF) ORDER BY turn_id LIMIT 20"
     return _ids(connection.execute(sql, (name,)))
+
+
+def _turns_of_message(connection: sqlite3.Connection, message_id: str) -> list[str]:
+    """The turns that a message opened or that it answers; later parts of an answer stand in history alone."""
+    found = connection.execute(
+        "SELECT turn_id FROM turn WHERE trigger_message_id = ?1 AND trigger_message_id <> ''"
+        " UNION SELECT turn_id FROM turn WHERE reply_message_id = ?1 ORDER BY 1",
+        (message_id,),
+    ).fetchall()
+    if not found:
+        sql = "SELECT DISTINCT turn_id FROM message WHERE message_id = ? AND turn_id IS NOT NULL ORDER BY 1"
+        found = connection.execute(sql, (message_id,)).fetchall()
+    return _ids(found)
 
 
 def _ids(found: Iterable[tuple[str]]) -> list[str]:
     return [turn_id for (turn_id,) in found]
 
 
+class Covered(NamedTuple):
+    """The period of a log; None for a time that there is not."""
+
+    from_us: int | None
+    to_us: int | None
+    turns: int
+    pruned_before_us: int | None
+    rows_lost: int
+
+
+def covered_period(connection: sqlite3.Connection) -> Covered:
+    """Which period the log covers, as numbers."""
+    row = connection.execute("SELECT from_us, to_us, turns, pruned_before_us, rows_lost FROM log_coverage").fetchone()
+    return Covered(*row)
+
+
 def coverage(connection: sqlite3.Connection) -> Row:
-    """Which period the log covers, what was pruned from it and what was lost."""
-    return rows(connection, 'SELECT "from", "to", turns, pruned_before, payloads_pruned, rows_lost FROM log_coverage')[
-        0
-    ]
+    """The same for programs: ISO times, None for what there is not."""
+    return rows(connection, 'SELECT "from", "to", turns, pruned_before, rows_lost FROM log_coverage')[0]
 
 
 FILTERS = {
+    "ids": "t.turn_id IN (SELECT value FROM json_each(:ids))",
     "outcome": "coalesce(t.outcome, 'running') = :outcome",
     "reason": "(t.reason = :reason OR t.first_reason = :reason)",
     "phase": "coalesce(t.reason_phase, t.phase) = :phase",
     "channel": "(t.channel_name = :channel OR t.channel_id = :channel)",
     "user": "(t.user_name = :user OR t.user_id = :user)",
-    "model": "EXISTS (SELECT 1 FROM attempt AS a WHERE a.turn_id = t.turn_id AND a.model = :model)",
-    "since": "t.started_us >= :since",
+    "model": "EXISTS (SELECT 1 FROM attempt AS a WHERE a.turn_id = t.turn_id"
+    " AND :model IN (a.model, a.provider, a.provider || '/' || a.model))",
+    "since": "t.turn_id >= :floor AND t.started_us >= :since",
     "until": "t.started_us < :until",
 }
-RETRYING = "t.ended_us IS NULL AND t.attempts > 1"
+RETRYING = (
+    "t.ended_us IS NULL AND EXISTS (SELECT 1 FROM attempt AS a WHERE a.turn_id = t.turn_id"
+    " AND a.cause IN ('retry', 'retry_model', 'shrunk', 'fallback'))"
+)
 
 
 def list_turns(
@@ -86,10 +137,13 @@ def list_turns(
     asked = {name: value for name, value in filters.items() if value is not None}
     conditions = [FILTERS[name] for name in asked]
     conditions += [RETRYING] if retrying else []
-    conditions += [f"({where})"] if where else []
+    conditions += [f"(\n{where}\n)"] if where is not None else []  # a comment at its end hides nothing
+    if "since" in asked:
+        asked["floor"] = id_floor(int(str(asked["since"])))
     sql = (
         "SELECT t.turn_id, t.started, t.started_us, t.kind, coalesce(t.outcome, 'running') AS outcome, t.reason,"
-        " coalesce(t.reason_phase, t.phase) AS phase, t.channel_id, t.channel_name, t.user_id, t.user_name, t.attempts,"
+        " t.first_reason, coalesce(t.reason_phase, t.phase) AS phase, t.channel_id, t.channel_name, t.user_id,"
+        " t.user_name, t.attempts,"
         " t.rounds, t.effects, round((t.ended_us - t.started_us) / 1000.0, 3) AS took_ms, t.text_digest"
         " FROM turn AS t"
         f"{' WHERE ' + ' AND '.join(conditions) if conditions else ''} ORDER BY t.turn_id DESC LIMIT {limit + 1}"
@@ -97,43 +151,45 @@ def list_turns(
     return rows(connection, sql, asked)
 
 
-def stuck_turns(connection: sqlite3.Connection) -> list[Row]:
-    """What does not move, by which rule; a process of this host that is gone is looked up, not guessed."""
-    stuck = {str(row["turn_id"]): row for row in rows(connection, "SELECT * FROM stuck_turns ORDER BY since_us")}
-    here = rows(
-        connection,
-        "SELECT t.turn_id, p.process_id, p.pid, p.pid_started, t.phase, t.kind, t.channel_id, t.channel_name, t.user_id,"
-        " t.user_name, t.addressed, p.host, e.at_us AS since_us, e.at AS since,"
-        " round((julianday('now') - 2440587.5) * 86400.0 - p.heartbeat_us / 1000000.0, 3) AS heartbeat_age"
-        " FROM turn AS t JOIN process AS p ON p.process_id = t.process_id"
-        " JOIN phase_event AS e ON e.turn_id = t.turn_id AND e.seq = ("
-        " SELECT max(seq) FROM phase_event WHERE turn_id = t.turn_id AND kind = 'enter')"
-        " WHERE t.ended_us IS NULL AND p.host = ? ORDER BY e.at_us",
-        (socket.gethostname(),),
-    )
-    alive: dict[object, bool] = {}
-    for row in here:
-        process = row["process_id"]
-        if process not in alive:
-            alive[process] = is_alive(int(str(row["pid"])), str(row["pid_started"]))
-        if not alive[process]:
-            age = row.pop("heartbeat_age")
-            stuck[str(row["turn_id"])] = {**row, "rule": "process_gone", "value": age, "threshold": 0.0}
-    order = (
-        "turn_id",
-        "phase",
-        "rule",
-        "value",
-        "threshold",
-        "since",
-        "since_us",
-        "kind",
-        "channel_id",
-        "channel_name",
-    )
-    rest = ("user_id", "user_name", "addressed", "process_id", "host", "pid")
-    found = [{name: row[name] for name in (*order, *rest)} for row in stuck.values()]
-    return sorted(found, key=lambda row: int(str(row["since_us"])))
+_STUCK = (
+    "SELECT t.turn_id, t.phase, s.rule, s.value, s.threshold,"
+    " coalesce(s.since_us, e.at_us, t.started_us) AS since_us, coalesce(s.since, e.at, t.started) AS since,"
+    " t.kind, t.channel_id, t.channel_name, t.user_id, t.user_name, t.addressed,"
+    " p.process_id, p.host, p.pid, p.pid_started,"
+    " round((julianday('now') - 2440587.5) * 86400.0 - p.heartbeat_us / 1000000.0, 3) AS heartbeat_age"
+    " FROM turn AS t JOIN process AS p ON p.process_id = t.process_id"
+    " LEFT JOIN phase_event AS e ON e.turn_id = t.turn_id AND e.seq = ("
+    "  SELECT max(seq) FROM phase_event WHERE turn_id = t.turn_id AND kind = 'enter')"
+    " LEFT JOIN stuck_turns AS s ON s.turn_id = t.turn_id"
+    " WHERE t.ended_us IS NULL ORDER BY since_us, t.turn_id"
+)
+
+
+def stuck_turns(connection: sqlite3.Connection, alive: Callable[[int, str], bool] = is_alive) -> list[Row]:
+    """What does not move, by which rule; a process of this host that is gone is looked up, not guessed.
+
+    `alive` tells of a pid of this host, with its mark, whether it runs.
+    """
+    host = socket.gethostname()
+    found = []
+    for row in rows(connection, _STUCK):
+        mark, age = str(row.pop("pid_started")), row.pop("heartbeat_age")
+        if row["host"] == host and not alive(int(str(row["pid"])), mark):
+            row |= {"rule": "process_gone", "value": age, "threshold": 0.0}
+        if row["rule"] is not None:
+            found.append(row)
+    return found
+
+
+def reason_codes(connection: sqlite3.Connection) -> list[str]:
+    """Every reason that the log knows."""
+    return [str(code) for (code,) in connection.execute("SELECT code FROM reason ORDER BY code")]
+
+
+def phase_names(connection: sqlite3.Connection) -> list[str]:
+    """Every phase of every machine that the log holds."""
+    sql = "SELECT DISTINCT p.value FROM machine AS m, json_each(m.body, '$.phases') AS p ORDER BY 1"
+    return [str(name) for (name,) in connection.execute(sql)]
 
 
 def machine_of(connection: sqlite3.Connection, turn_id: str) -> str:

@@ -1,31 +1,52 @@
-"""From what an operator typed to one turn (OPS-10)."""
+"""From what an operator typed to one turn (OPS-10).
 
+Owns the sentences about names that mean no turn or several. Invariant: a name that could mean two turns means none.
+"""
+
+import json
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
+from typing import NoReturn
 
-from phasewalk.storage.queries import turns_named
+from phasewalk.storage.queries import list_turns, turns_named
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.cli.output import covers
+from phasewalk.surfaces.cli.render import harmless
+
+LISTED = 10
 
 
 def one_turn(log: sqlite3.Connection, name: str) -> str:
     """The turn that `name` means; none or several are one sentence and status 3."""
-    found = turns_named(log, name)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        listed = ", ".join(found[:10]) + (", ..." if len(found) > 10 else "")  # noqa: PLR2004 - a screen's worth
-        raise CommandError(f"'{name}' may mean {len(found)} turns: {listed}", Exit.NOT_FOUND)
-    expected = "expected an id, 4 or more characters of one, 'last', 'last~2', a message link or a message id"
-    raise CommandError(f"no turn '{name}'; {expected}", Exit.NOT_FOUND)
+    name = name.strip()
+    found = turns_named(log, name) if name.isprintable() else []
+    if len(found) > 1:
+        _ambiguous(log, name, found)
+    if not found:
+        expected = "expected an id, 4 or more characters of one, 'last', 'last~2', a message link or a message id"
+        raise CommandError(f"no turn '{harmless(name)}'; {expected}; {covers(log)}", Exit.NOT_FOUND)
+    return found[0]
 
 
-def named(log: sqlite3.Connection, names: tuple[str, ...]) -> Iterator[str]:
-    """Each turn that is named; `-` stands for the ids on standard input."""
-    for name in names:
-        if name == "-":
-            for line in sys.stdin:
-                if line.strip():
-                    yield one_turn(log, line.strip())
+def _ambiguous(log: sqlite3.Connection, name: str, found: list[str]) -> NoReturn:
+    """List the candidates with what tells them apart."""
+    candidates = list_turns(log, {"ids": json.dumps(found[:LISTED])}, retrying=False, where=None, limit=LISTED)
+    lines = [
+        f"  {c['turn_id']}  {c['started']}  {c['outcome']}  #{c['channel_name']} {c['user_name']}" for c in candidates
+    ]
+    more = ["  and more"] if len(found) > LISTED else []
+    raise CommandError("\n".join([f"'{name}' may mean:", *map(harmless, lines), *more]), Exit.NOT_FOUND)
+
+
+def names_of(arguments: Iterable[str]) -> list[str]:
+    """The names that are typed; `-` stands for the first word of each line on standard input."""
+    names: list[str] = []
+    for argument in arguments:
+        if argument == "-":
+            names += [line.split()[0] for line in sys.stdin if line.strip()]
         else:
-            yield one_turn(log, name)
+            names.append(argument)
+    if not names:
+        raise CommandError("no turn is named on standard input", Exit.NOT_FOUND)
+    return names

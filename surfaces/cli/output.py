@@ -1,23 +1,44 @@
-"""The one shape of `--json` and `--jsonl` of every looking command (OPS-14)."""
+"""How a looking command hands over its answer: lines, one JSON object, or one object a line (OPS-14).
 
+Owns the object around the items and the writing to standard output. Knows nothing of what the items say.
+Invariant: a reader that goes away is no error and changes no exit status.
+"""
+
+import errno
+import io
 import json
+import os
+import re
 import sqlite3
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from phasewalk.storage.queries import coverage
+from phasewalk.storage.queries import coverage, covered_period
+from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.cli.times import Zone
 
 SCHEMA_VERSION = 1
 
+_MISCHIEF = re.compile(
+    "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""What JSON leaves as it is although it can harm a terminal; as an escape it is the same JSON."""
 
-def print_items(log: sqlite3.Connection, items: Sequence[Any], *, jsonl: bool, truncated: bool = False) -> None:
+
+def print_items(
+    log: sqlite3.Connection,
+    items: Iterable[Any],
+    *,
+    jsonl: bool,
+    truncated: bool = False,
+) -> None:
     """One object with all keys, or one object a line."""
     if jsonl:
-        for item in items:
-            click.echo(json.dumps(item, ensure_ascii=False))
+        emit(json_text(item) for item in items)
         return
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -26,23 +47,62 @@ def print_items(log: sqlite3.Connection, items: Sequence[Any], *, jsonl: bool, t
         "truncated": truncated,
         "items": list(items),
     }
-    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    emit([json_text(document, indent=2)])
 
 
-def covers(log: sqlite3.Connection) -> str:
+def json_text(value: object, indent: int | None = None) -> str:
+    """`value` as JSON that is harmless on a terminal too."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _MISCHIEF.sub(lambda found: json.dumps(found[0])[1:-1].replace("\x7f", "\\u007f"), text)
+
+
+def covers(log: sqlite3.Connection, zone: Zone | None = None) -> str:
     """What an empty answer covers, in words (OPS-13)."""
-    found = coverage(log)
-    if not found["turns"]:
-        return "the log holds no turns yet"
-    text = f"the log covers {found['turns']} turns from {found['from']} to {found['to']}"
-    if found["pruned_before"]:
-        text += f", pruned before {found['pruned_before']}"
-    if found["rows_lost"]:
-        text += f", {found['rows_lost']} rows lost"
-    return text
+    shown = zone or Zone(None)
+    found = covered_period(log)
+    if found.from_us is None or found.to_us is None:
+        text = "the log holds no turns"
+    else:
+        turns = "1 turn" if found.turns == 1 else f"{found.turns} turns"
+        text = f"the log covers {turns} from {shown.full(found.from_us)} to {shown.full(found.to_us)} {shown.name}"
+    if found.pruned_before_us is not None:
+        text += f", pruned before {shown.full(found.pruned_before_us)}"
+    return text + (f", {found.rows_lost} rows lost" if found.rows_lost else "")
 
 
 def json_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--json` and `--jsonl`."""
     command = click.option("--jsonl", is_flag=True, help="One JSON object a line.")(command)
     return click.option("--json", "as_json", is_flag=True, help="One JSON object.")(command)
+
+
+def emit(lines: Iterable[str]) -> None:
+    """Write lines to standard output and see that they arrive.
+
+    A closed pipe is quiet; raises `CommandError` (unreadable) when the output cannot be written for another reason.
+    """
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="backslashreplace")
+    try:
+        for line in lines:
+            out.write(f"{line}\n")
+        out.flush()
+    except OSError as error:
+        _turn_off(out)
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            said = f"standard output cannot be written ({error.strerror})"
+            raise CommandError(said, Exit.UNREADABLE) from error
+
+
+def _turn_off(out: object) -> None:
+    """Let what is left in the buffer go nowhere, so that nothing complains at exit."""
+    if isinstance(out, io.TextIOWrapper):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+
+
+def exclusive(**forms: bool) -> None:
+    """Refuse two forms of one answer."""
+    asked: Sequence[str] = [f"--{name}" for name, on in forms.items() if on]
+    if len(asked) > 1:
+        raise click.UsageError(f"{' and '.join(asked)} are different forms; ask for one")

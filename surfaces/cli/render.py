@@ -1,35 +1,45 @@
-"""Text on a terminal: harmless, measured, and cut only where there is a terminal (OPS-14)."""
+"""Text on a terminal: harmless, measured, and cut or wrapped only where there is a terminal (OPS-14).
+
+Owns how wide a character is and which ones are shown by their number. Knows nothing of turns.
+Invariant: nothing that somebody wrote in a chat can move the cursor, hide text or turn its direction.
+"""
 
 import os
-import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
 
-_SHOWN = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x1b": "\\e"}
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
+NARROWEST_CELL = 6
+
+_JOINERS = "\u200c\u200d"
+"""Invisible, needed inside emoji and words of several scripts, and without power over what stands beside them."""
+
+_CUT = "…"
 
 
 def harmless(text: object) -> str:
-    """`text` with control, direction and unassigned characters shown as text; one line."""
-    return "".join(_shown(char) for char in str(text))
+    r"""`text` in one line, each control, format and unassigned character shown as its escape, `\x1b` or `\u202e`."""
+    said = str(text)
+    if said.isprintable():
+        return said
+    return "".join(c if c.isprintable() or c in _JOINERS else _escape(c) for c in said)
 
 
-def _shown(char: str) -> str:
-    if char in _SHOWN:
-        return _SHOWN[char]
-    if unicodedata.category(char) in _HIDDEN and char != "\u200d":
-        return f"\\u{ord(char):04x}" if ord(char) > 0xFF else f"\\x{ord(char):02x}"
-    return char
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
 def width_of(text: str) -> int:
-    """How many columns `text` takes: wide characters two, combining ones none."""
-    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    flat = sum(unicodedata.combining(char) != 0 or char in "\u200d\ufe0f" for char in text)
-    return len(text) + wide - flat
+    """How many columns harmless text takes: wide characters two, combining ones none."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def clip(text: str, columns: int | None) -> str:
@@ -37,12 +47,28 @@ def clip(text: str, columns: int | None) -> str:
     if columns is None or width_of(text) <= columns:
         return text
     kept, used = "", 0
-    for char in text:
-        used += width_of(char)
+    for character in text:
+        used += _columns(character)
         if used > max(columns - 1, 0):
             break
-        kept += char
-    return kept + "…"
+        kept += character
+    return kept + _CUT
+
+
+def wrap(text: str, columns: int | None, indent: str = "") -> list[str]:
+    """`text` in lines of so many columns, broken at blanks, the later ones indented; None breaks nothing."""
+    if columns is None or width_of(text) <= columns:
+        return [text]
+    lead = text[: len(text) - len(text.lstrip(" "))]
+    first, *words = text[len(lead) :].split(" ")
+    lines, line = [], lead + first
+    for word in words:
+        if width_of(line) + 1 + width_of(word) > columns:
+            lines.append(line.rstrip())
+            line = indent + word
+        else:
+            line = f"{line} {word}"
+    return [*lines, line]
 
 
 def pad(text: str, columns: int) -> str:
@@ -54,17 +80,33 @@ def terminal_width() -> int | None:
     """The columns of the terminal; None when standard output is none, and nothing may be cut."""
     if not sys.stdout.isatty():
         return None
-    return max(shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns, MIN_WIDTH)
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal():
+        return max(int(said), MIN_WIDTH)
+    try:
+        return max(os.get_terminal_size(sys.stdout.fileno()).columns or DEFAULT_WIDTH, MIN_WIDTH)
+    except (OSError, ValueError):
+        return DEFAULT_WIDTH
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[object]], width: int | None) -> list[str]:
-    """Columns under a head, two blanks apart; the last one is cut at the terminal's edge."""
-    cells = [[harmless("" if cell is None else cell) for cell in line] for line in lines]
-    widths = [max(width_of(text) for text in column) for column in zip(head, *cells, strict=True)]
+    """Columns under a head, two blanks apart; on a terminal the widest ones are cut until they fit."""
+    cells = [[harmless("" if cell is None else cell) for cell in line] for line in (head, *lines)]
+    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    if width is not None:
+        widths = _narrowed(widths, width - 2 * (len(widths) - 1))
     return [
-        clip("  ".join(pad(text, w) for text, w in zip(row, widths, strict=True)).rstrip(), width)
-        for row in (list(head), *cells)
+        "  ".join(pad(clip(text, columns), columns) for text, columns in zip(row, widths, strict=True)).rstrip()
+        for row in cells
     ]
+
+
+def _narrowed(widths: list[int], room: int) -> list[int]:
+    """The widths, the widest one narrowed until they fit or nothing can be taken any more."""
+    narrowed = [min(columns, max(room, NARROWEST_CELL)) for columns in widths]
+    while sum(narrowed) > room and max(narrowed) > NARROWEST_CELL:
+        narrowed[narrowed.index(max(narrowed))] -= 1
+    return narrowed
 
 
 def coloured(text: str, code: str) -> str:

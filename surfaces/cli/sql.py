@@ -4,41 +4,18 @@ import csv
 import io
 import sqlite3
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
 
+from phasewalk.storage.guide import QueryError, asked, relations
 from phasewalk.surfaces.cli.exits import CommandError, Exit
-from phasewalk.surfaces.cli.output import json_options, print_items
-from phasewalk.surfaces.cli.render import table, terminal_width
+from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.render import harmless, table, terminal_width
 from phasewalk.surfaces.cli.where import database_path, opened_log
 
-DOCUMENTED = {
-    "turn": "each turn: who, where, when, how it ended and why",
-    "phase_event": "entry and exit of each visit, with event, transition, guards and detail",
-    "attempt": "each model call: cause, candidate, status, tokens",
-    "fallback_step": "each candidate considered: taken, skipped, refused or exhausted, with rule and values",
-    "tool_call": "each tool call with its status",
-    "effect": "what cannot be taken back, with its idempotency key",
-    "effect_event": "intents and receipts of effects",
-    "message": "history: what was said, by whom, and whether it was sent",
-    "contract": "what turns were allowed to use, by content",
-    "machine": "each transition table that was ever run",
-    "process": "each start of phasewalk, with its last sign of life",
-    "payload": "texts, stored once by content",
-    "reason": "the closed list of reasons with their meaning",
-    "ignored_message": "messages that opened no turn, counted by reason",
-    "effects": "view: each effect with its present state",
-    "effects_in_doubt": "view: what may or may not have happened",
-    "stuck_turns": "view: what does not move, by which rule",
-    "turn_timeline": "view: what happened in a turn, in order, with offsets",
-    "attempt_tree": "view: which model calls, caused by what, the first failure marked",
-    "fallback_stops": "view: where fallback ended, with rule and values",
-    "silent_turns": "view: who spoke to the bot and got nothing",
-    "failure_groups": "view: distinct failures, since when, how many people",
-    "transition_heat": "view: how often each transition is used, which never",
-    "log_coverage": "view: which period the log covers, what was pruned or lost",
-}
+Row = Sequence[object]
 
 
 @click.command(
@@ -51,42 +28,79 @@ DOCUMENTED = {
 @click.pass_obj
 def command(obj: dict[str, Any], /, query: str | None, *, as_csv: bool, as_json: bool, jsonl: bool) -> None:
     """Run QUERY on the log, or list what can be asked; `-` reads the query from standard input."""
-    if sum((as_csv, as_json, jsonl)) > 1:
-        raise click.UsageError("--csv, --json and --jsonl are three forms; ask for one")
+    exclusive(csv=as_csv, json=as_json, jsonl=jsonl)
+    text = _standard_input() if query == "-" else query
     with opened_log(obj) as log:
-        if query is None:
-            _list(obj, log)
+        if text is None:
+            _guide(obj, log, as_csv=as_csv, as_json=as_json, jsonl=jsonl)
             return
-        names, found = _asked(log, sys.stdin.read() if query == "-" else query)
-        if as_json or jsonl:
-            items = [dict(zip(names, map(_plain, row), strict=True)) for row in found]
-            print_items(log, items, jsonl=jsonl)
-        elif as_csv:
-            out = io.StringIO()
-            csv.writer(out, lineterminator="\n").writerows([names, *([_plain(cell) for cell in row] for row in found)])
-            click.echo(out.getvalue(), nl=False)
-        elif names:
-            for line in table(names, [[_plain(cell) for cell in row] for row in found], terminal_width()):
-                click.echo(line)
+        try:
+            names, found = asked(log, text)
+            if as_json or jsonl:
+                print_items(log, _objects(names, found), jsonl=jsonl)
+            else:
+                emit(_csv_lines(names, found) if as_csv else _table(names, found))
+        except QueryError as error:
+            raise CommandError(harmless(error), Exit.USAGE) from error
 
 
-def _asked(log: sqlite3.Connection, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Names and rows; a wrong query is one sentence and status 2."""
+def _standard_input() -> str:
     try:
-        log.execute("PRAGMA query_only = ON")
-        cursor = log.execute(query)
-        return [column[0] for column in cursor.description or ()], cursor.fetchall()
-    except (sqlite3.Error, sqlite3.Warning) as error:
-        raise CommandError(f"{error}; expected one SELECT, see 'phasewalk sql' for the tables", Exit.USAGE) from error
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise CommandError("the query on standard input is not UTF-8 text", Exit.USAGE) from error
+
+
+def _guide(obj: dict[str, Any], log: sqlite3.Connection, *, as_csv: bool, as_json: bool, jsonl: bool) -> None:
+    """The documented views and tables, and the file."""
+    found = relations(log)
+    path = str(database_path(obj))
+    if as_json or jsonl:
+        print_items(log, [{**relation._asdict(), "file": path} for relation in found], jsonl=jsonl)
+        return
+    heads, rows = ("name", "type", "holds"), [(r.name, r.type, r.description) for r in found]
+    if as_csv:
+        emit(_csv_lines(heads, rows))
+        return
+    listed = table([head.upper() for head in heads], rows, terminal_width())
+    emit([f"the log is {harmless(path)}", *listed, "their columns: phasewalk sql --json"])
+
+
+def _table(names: Sequence[str], rows: Iterable[Row]) -> list[str]:
+    return table(names, [[_plain(cell) for cell in row] for row in rows], terminal_width())
+
+
+def _csv_lines(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
+    """Lines of CSV; control characters are data for a program and shown as text on a terminal."""
+    show = str if terminal_width() is None else harmless
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")  # a line break inside a cell is quoted because it is this one
+    for row in _with_head(names, rows):
+        writer.writerow([_plain(cell) for cell in row])
+        yield show(buffer.getvalue()[:-1])
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def _with_head(names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
+    yield names
+    yield from rows
+
+
+def _objects(names: Sequence[str], rows: Iterable[Row]) -> Iterator[dict[str, object]]:
+    """Each row as an object; a column name that stands there twice gets a number."""
+    keys: list[str] = []
+    for name in names:
+        before = names[: len(keys)].count(name)
+        keys.append(f"{name}_{before + 1}" if before else name)
+    for row in rows:
+        yield dict(zip(keys, map(_plain, row), strict=True))
 
 
 def _plain(cell: object) -> object:
-    return f"<{len(cell)} bytes>" if isinstance(cell, bytes) else cell
-
-
-def _list(obj: dict[str, Any], log: sqlite3.Connection) -> None:
-    """The documented tables and views, their columns left to `PRAGMA table_info`, and the file."""
-    click.echo(f"the log is {database_path(obj)}")
-    known = {name for (name,) in log.execute("SELECT name FROM sqlite_master")}
-    for line in table(("NAME", "HOLDS"), [(n, text) for n, text in DOCUMENTED.items() if n in known], terminal_width()):
-        click.echo(line)
+    """A value of SQLite as text formats can hold it: blobs in hexadecimal digits, infinity as a word."""
+    if isinstance(cell, bytes):
+        return f"x'{cell.hex()}'"
+    if isinstance(cell, float) and cell in (float("inf"), float("-inf")):
+        return str(cell)
+    return cell

@@ -1,37 +1,51 @@
 """`phasewalk status`: is the bot well, and where does it stop? The first screen, 24 lines of 80 columns."""
 
 import sqlite3
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import click
 
 from phasewalk.storage.health import (
     DAY_US,
-    ENDED_BADLY,
     HOUR_US,
-    attempts_since,
-    counts,
+    Group,
+    Process,
+    fallback_stops,
     newest_us,
-    outcomes_since,
+    period,
+    process_before,
     processes,
-    reasons_since,
 )
-from phasewalk.storage.queries import Row, coverage, stuck_turns
+from phasewalk.storage.queries import Row, stuck_turns
 from phasewalk.surfaces.cli.exits import Exit
-from phasewalk.surfaces.cli.output import json_options, print_items
-from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width
-from phasewalk.surfaces.cli.times import Zone, ago, now_us, zone_of, zone_options
+from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width, wrap
+from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
+from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck, Verdict, judge
 from phasewalk.surfaces.cli.where import opened_log
 
-ENOUGH_TURNS = 20
-BAD_SHARE = 0.2
-"""More of the turns than this ending badly is no accident."""
+STATUS = {"NOT WELL": Exit.CONDITION, "UNCLEAR": Exit.UNREADABLE}
+COLOURS = {"WELL": "32", "NOT WELL": "31"}
+SHOWN_OUTCOMES = 5
+SHOWN_CAUSES = 2
+SHOWN_ASKED = 3
+
+
+class Picture(NamedTuple):
+    """Everything that the screen shows."""
+
+    evidence: Evidence
+    verdict: Verdict
+    fallback_stops: tuple[tuple[str, int], ...]
+    newest_us: int | None
+    changed: Process | None
+    covered: str
 
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk\n  phasewalk status --json\n\n"
-    "\b\nExit codes: 0 well, or too little to say; 1 not well; 4 cannot tell: the log cannot be read.",
+    "\b\nExit codes: 0 well, or too few turns to say; 1 not well; 2 usage;\n4 unclear, or the log cannot be read.",
 )
 @json_options
 @zone_options
@@ -46,115 +60,143 @@ def command(
     tz: str | None = None,
 ) -> None:
     """Tell whether the bot is well, where it stops, and what to type next."""
+    exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     with opened_log(obj) as log:
-        found = _gathered(log, now_us())
+        picture = _picture(log, now_us(), zone)
         if as_json or jsonl:
-            print_items(log, [found], jsonl=jsonl)
-        else:
-            width = terminal_width()
-            for line in _lines(found, zone):
-                click.echo(clip(line, width))
-    if found["verdict"] == "NOT WELL":
-        raise SystemExit(int(Exit.CONDITION))
+            print_items(log, [_item(picture)], jsonl=jsonl)
+    if not (as_json or jsonl):
+        width = terminal_width()
+        word = picture.verdict.word
+        first, *others = wrap(harmless(f"{word}: {picture.verdict.why}"), width, "  ")
+        first = coloured(word, COLOURS.get(word, "33")) + first.removeprefix(word)
+        emit([first, *others, *(clip(line, width) for line in _lines(picture, zone))])
+    status = STATUS.get(picture.verdict.word, Exit.OK)
+    if status:
+        raise SystemExit(int(status))
 
 
-def _gathered(log: sqlite3.Connection, now: int) -> Row:
-    """Everything that the screen shows, with the verdict."""
+def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
+    """The numbers of the last day, or of the whole log when its newest turn is older than that."""
     newest = newest_us(log)
-    old = newest is None or now - newest > DAY_US
+    old = newest is not None and now - newest > DAY_US
     since = 0 if old else now - DAY_US
-    outcomes = outcomes_since(log, since)
-    stuck = stuck_turns(log)
-    found: Row = {
-        "now_us": now,
-        "newest_us": newest,
-        "period": "the whole log" if old else "the last 24 h",
-        "outcomes": outcomes,
-        "last_hour": outcomes_since(log, now - HOUR_US),
-        "stuck": stuck,
-        "bad": reasons_since(log, since),
-        "candidates": attempts_since(log, since),
-        "processes": processes(log),
-        "coverage": coverage(log),
-        **counts(log, since),
-    }
-    found["verdict"], found["why"], found["next"] = _verdict(found, outcomes, stuck)
-    return found
-
-
-def _verdict(found: Row, outcomes: dict[str, int], stuck: list[Row]) -> tuple[str, str, str]:
-    """The verdict, why, and what to type next. Numbers stand beside what they are compared with."""
-    total = sum(outcomes.values())
-    bad = sum(count for name, count in outcomes.items() if name in ENDED_BADLY)
-    if total == 0:
-        return "NO TURNS", "nothing has been logged yet", 'phasewalk turn "hello"'
-    if stuck:
-        gone = sum(row["rule"] == "process_gone" for row in stuck)
-        why = f"{len(stuck)} turns do not move" + (f", {gone} of them since their process died" if gone else "")
-        return "NOT WELL", why, "phasewalk stuck"
-    if found["in_doubt"]:
-        return (
-            "NOT WELL",
-            f"{found['in_doubt']} effects may or may not have happened",
-            'phasewalk sql "SELECT * FROM effects_in_doubt"',
-        )
-    if total < ENOUGH_TURNS:
-        return "TOO FEW TURNS", f"{total} turns in {found['period']}, a verdict needs {ENOUGH_TURNS}", "phasewalk list"
-    if bad > BAD_SHARE * total:
-        why = f"{bad} of {total} turns ended badly, over {BAD_SHARE:.0%}"
-        return "NOT WELL", why, f"phasewalk list --outcome {_most(outcomes)}"
-    return "WELL", f"{total - bad} of {total} turns ended as they should", "phasewalk show last"
-
-
-def _most(outcomes: dict[str, int]) -> str:
-    return max((name for name in outcomes if name in ENDED_BADLY), key=lambda name: outcomes[name])
-
-
-def _lines(found: Row, zone: Zone) -> Iterator[str]:
-    now, newest = int(str(found["now_us"])), found["newest_us"]
-    verdict = str(found["verdict"])
-    colour = {"WELL": "32", "NOT WELL": "31"}.get(verdict, "33")
-    yield f"{coloured(verdict, colour)}: {found['why']}"
-    if newest is not None:
-        at = int(str(newest))
-        yield f"newest turn {zone.full(at)} {zone.name(at)} ({ago(at, now)})"
-    yield ""
-    yield f"{found['period']}: {_listed(found['outcomes']) or 'no turns'}"
-    yield f"the last hour: {_listed(found['last_hour']) or 'no turns'}"
-    for row in _rows(found["bad"]):
-        first = f" (first {row['first_reason']})" if row["first_reason"] != row["reason"] else ""
-        last = ago(int(str(row["last_us"])), now)
-        yield f"  {row['turns']} x {row['outcome']}, {row['reason']}{first} in {row['reason_phase']}, last {last}"
-    yield from _troubles(found)
-    yield ""
-    for row in _rows(found["candidates"]):
-        yield f"asked {harmless(row['candidate'])}: {row['attempts']} attempts, {row['failed']} failed"
-    for row in _rows(found["processes"]):
-        began = ago(int(str(row["started_us"])), now)
-        why = f" ({harmless(row['end_reason'])})" if row["end_reason"] else ""
-        yield f"process {row['pid']} '{harmless(row['command'])}' {row['state']}{why}, began {began}"
-    yield f"next: {found['next']}"
-
-
-def _troubles(found: Row) -> Iterator[str]:
-    """Counts that are shown when they are not zero."""
-    said = (
-        ("running", "turns run"),
-        ("silent_people", "people spoke to the bot and got nothing"),
-        ("in_doubt", "effects in doubt"),
-        ("staff_notes_without_channel", "staff notes had no channel to go to"),
+    evidence = Evidence(
+        now_us=now,
+        period=period(log, since, now - HOUR_US),
+        span="the whole log" if old else "the last 24 h",
+        stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck_turns(log)),
+        processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
     )
-    for name, text in said:
-        if found[name]:
-            yield f"  {found[name]} {text}"
-    if found["ignored"]:
-        yield f"  messages that opened no turn: {_listed(found['ignored'])}"
+    verdict = judge(evidence)
+    changed = process_before(log, verdict.since_us) if verdict.since_us is not None else None
+    return Picture(evidence, verdict, tuple(fallback_stops(log, since)), newest, changed, covers(log, zone))
 
 
-def _listed(counted: object) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counted.items()) if isinstance(counted, dict) else ""
+def _lines(picture: Picture, zone: Zone) -> Iterator[str]:
+    verdict = picture.verdict
+    for cause in verdict.causes[1:SHOWN_CAUSES]:
+        yield harmless(f"  also: {cause.what}")
+    yield from _since(picture, zone)
+    yield ""
+    yield from _outcomes(picture.evidence.period.groups, picture.evidence.span)
+    yield from _counts(picture)
+    yield from _sources(picture.evidence, picture.evidence.now_us)
+    yield ""
+    yield harmless(picture.covered)
+    yield f"next: {verdict.look}"
 
 
-def _rows(found: object) -> list[Row]:
-    return found if isinstance(found, list) else []
+def _since(picture: Picture, zone: Zone) -> Iterator[str]:
+    """Since when, what ran then, and the newest turn."""
+    now = picture.evidence.now_us
+    since = picture.verdict.since_us
+    if since is not None:
+        yield f"since {zone.full(since)} {zone.name} ({ago(since, now)})"
+    if picture.changed is not None:
+        began = picture.changed
+        said = f"  last start before it: process {began.pid} ({began.command}, version {began.version})"
+        yield harmless(f"{said}, {zone.full(began.started_us)}")
+    if picture.newest_us is not None:
+        old = ", so everything is counted" if picture.evidence.period.since_us == 0 else ""
+        newest = picture.newest_us
+        yield f"newest turn {zone.full(newest)} {zone.name} ({ago(newest, now)}){old}"
+
+
+def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
+    """How turns ended, beside the total; the commonest first."""
+    yield f"{'turns':<16}{'last hour':>10}{span.removeprefix('the '):>16}"
+    counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *_by_outcome(groups)]
+    for name, lately, turns in counted[: SHOWN_OUTCOMES + 1]:
+        yield f"  {name:<14}{lately:>10}{turns:>16}"
+    rest = counted[SHOWN_OUTCOMES + 1 :]
+    if rest:
+        yield f"  {'others':<14}{sum(line[1] for line in rest):>10}{sum(line[2] for line in rest):>16}"
+
+
+def _by_outcome(groups: Iterable[Group]) -> list[tuple[str, int, int]]:
+    """(outcome, turns of the last hour, turns), those that ended badly first, then by number."""
+    counted: dict[str, list[int]] = {}
+    for group in groups:
+        sums = counted.setdefault(group.outcome, [0, 0])
+        sums[0] += group.lately
+        sums[1] += group.turns
+    order = sorted(counted, key=lambda name: (name not in ENDED_BADLY, -counted[name][1], name))
+    return [(name, *counted[name]) for name in order]  # type: ignore[misc]  # two numbers each
+
+
+def _counts(picture: Picture) -> Iterator[str]:
+    found, stuck = picture.evidence.period, len(picture.evidence.stuck)
+    yield f"{found.running} running, {stuck} stuck, {found.got_nothing} who spoke to the bot got nothing"
+    notes = sum(group.flagged for group in found.groups)
+    ended = sum(turns for _, turns in picture.fallback_stops)
+    yield f"{ended} fallbacks ended, {found.in_doubt} effects in doubt, {notes} staff notes without a channel"
+    ignored = ", ".join(f"{count} {reason}" for reason, count in found.ignored)
+    yield f"{sum(count for _, count in found.ignored)} messages opened no turn" + (f": {ignored}" if ignored else "")
+
+
+def _sources(evidence: Evidence, now: int) -> Iterator[str]:
+    """Who was asked, and who ran."""
+    asked = (f"{a.candidate} {a.attempts} times ({a.failed} failed)" for a in evidence.period.asked[:SHOWN_ASKED])
+    yield harmless(f"asked: {', '.join(asked) or 'nobody'}")
+    for process in evidence.processes[:1]:
+        why = f" ({process.end_reason})" if process.end_reason else ""
+        began = ago(process.started_us, now)
+        yield harmless(f"process {process.pid} ({process.command}) {process.state}{why}, began {began}")
+
+
+def _item(picture: Picture) -> Row:
+    """The screen for programs."""
+    evidence, verdict = picture.evidence, picture.verdict
+    found, changed = evidence.period, picture.changed
+    causes = [{"what": c.what, "since": rfc3339(c.since_us), "look": c.look} for c in verdict.causes]
+    counted = _by_outcome(found.groups)
+    return {
+        "verdict": verdict.word,
+        "why": verdict.why,
+        "since": rfc3339(verdict.since_us),
+        "changed": _process(changed) if changed is not None else None,
+        "causes": causes,
+        "next": verdict.look,
+        "period": evidence.span,
+        "newest": rfc3339(picture.newest_us),
+        "outcomes": {name: turns for name, _, turns in counted},
+        "last_hour": {name: lately for name, lately, _ in counted if lately},
+        "running": found.running,
+        "stuck": len(evidence.stuck),
+        "got_nothing": found.got_nothing,
+        "in_doubt": found.in_doubt,
+        "staff_notes_without_channel": sum(group.flagged for group in found.groups),
+        "ignored": dict(found.ignored),
+        "candidates": [asked._asdict() for asked in found.asked],
+        "fallback_stops": dict(picture.fallback_stops),
+        "processes": [_process(process) for process in evidence.processes],
+        "rows_lost": found.rows_lost,
+    }
+
+
+def _process(process: Process) -> Row:
+    times = ("started_us", "heartbeat_us", "ended_us")
+    told = process._asdict()
+    return {name.removesuffix("_us"): rfc3339(value) if name in times else value for name, value in told.items()}

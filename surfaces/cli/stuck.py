@@ -1,58 +1,68 @@
 """`phasewalk stuck`: what is not moving, and by which rule."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from phasewalk.storage.queries import Row, stuck_turns
 from phasewalk.surfaces.cli.exits import Exit
-from phasewalk.surfaces.cli.output import covers, json_options, print_items
-from phasewalk.surfaces.cli.render import harmless
+from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, lasting, now_us, zone_of, zone_options
 from phasewalk.surfaces.cli.where import opened_log
 
 RULES = {
-    "process_gone": "its process {pid} is gone; last sign of life {value} ago",
-    "heartbeat_lost": "its process {pid} on {host} gave no sign of life for {value}, over {threshold}",
-    "deadline_passed": "its deadline passed {value} ago, over {threshold}",
-    "phase_over_budget": "the phase is over its budget by {value}, over {threshold}",
+    "process_gone": "its process {pid} on {host} is gone; last sign of life {value} ago",
+    "heartbeat_lost": "its process {pid} on {host} gave no sign of life for {value}, limit {threshold}",
+    "deadline_passed": "its deadline passed {value} ago, limit {threshold}",
+    "phase_over_budget": "the phase is over its budget by {value}, limit {threshold}",
 }
 
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk stuck\n  phasewalk stuck --json\n\n"
-    "\b\nExit codes: 0 nothing is stuck, 1 something is, 4 the log cannot be read.",
+    "\b\nExit codes: 0 nothing is stuck, 1 something is, 2 usage, 4 the log cannot be read.",
 )
 @json_options
 @zone_options
 @click.pass_obj
 def command(obj: dict[str, Any], /, *, as_json: bool, jsonl: bool, utc: bool, tz: str | None) -> None:
     """Tell what does not move, since when, and by which rule."""
+    exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     with opened_log(obj) as log:
         found = stuck_turns(log)
         if as_json or jsonl:
-            print_items(log, found, jsonl=jsonl)
+            print_items(log, [_item(row) for row in found], jsonl=jsonl)
         elif found:
             now = now_us()
-            for row in found:
-                _show(row, zone, now)
-            click.echo(f"times: {zone.name(now)}")
+            emit([*(line for row in found for line in _lines(row, zone, now)), f"times: {zone.name}"])
         else:
-            click.echo(f"nothing is stuck; {covers(log)}")
+            emit([f"nothing is stuck; {covers(log, zone)}"])
     if found:
         raise SystemExit(int(Exit.CONDITION))
 
 
-def _show(row: Row, zone: Zone, now: int) -> None:
+def rule_of(row: Row) -> str:
+    """The rule by which a turn is stuck, its number beside the limit."""
+    value, threshold = (float(str(row[name])) for name in ("value", "threshold"))
+    told = {"value": lasting(value), "threshold": lasting(threshold)}
+    said = RULES[str(row["rule"])].format(pid=row["pid"], host=row["host"], **told)
+    return harmless(f"{row['rule']}: {said}")
+
+
+def _item(row: Row) -> Row:
+    return {**row, "addressed": bool(row["addressed"]), "next": f"phasewalk show {row['turn_id']}"}
+
+
+def _lines(row: Row, zone: Zone, now: int) -> Iterator[str]:
     since = int(str(row["since_us"]))
-    said = RULES[str(row["rule"])].format(
-        pid=row["pid"],
-        host=harmless(row["host"]),
-        value=lasting(float(str(row["value"]))),
-        threshold=lasting(float(str(row["threshold"]))),
-    )
-    click.echo(f"{row['turn_id']}  in {row['phase']} since {zone.full(since)} ({ago(since, now)})")
-    click.echo(f"  {row['rule']}: {said}")
-    click.echo(f"  {row['kind']} turn of {harmless(row['user_name'])} in #{harmless(row['channel_name'])}")
-    click.echo(f"  next: phasewalk show {row['turn_id']}")
+    who = f"{row['user_name'] or row['user_id']} in #{row['channel_name'] or row['channel_id']}"
+    width = terminal_width()
+    first = f"{row['turn_id']}  in {row['phase']} since {zone.full(since)} ({ago(since, now)})"
+    yield coloured(harmless(first), "31")
+    yield from wrap(f"  {rule_of(row)}", width, "    ")
+    waiting = ", who spoke to the bot and waits" if row["addressed"] else ""
+    yield from wrap(harmless(f"  {row['kind']} turn of {who}{waiting}"), width, "    ")
+    yield f"  next: phasewalk show {row['turn_id']}"

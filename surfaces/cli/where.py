@@ -1,4 +1,8 @@
-"""Where the log lies, and opening it for looking; light, since looking must be fast (OPS-15)."""
+"""Where the log lies, and opening it for looking; light, since looking must be fast (OPS-15).
+
+Owns the path as looking commands find it, without checking the rest of the configuration: a wrong key elsewhere
+keeps nobody from looking. Invariant: what is opened here cannot be written.
+"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -10,14 +14,20 @@ from phasewalk.machine.errors import StorageError
 from phasewalk.storage.database import open_for_reading
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 
+DATABASE = "phasewalk.db"
+
 
 def database_path(obj: dict[str, Any]) -> Path:
-    """`--db`, else `[storage] path` of the configuration, else `phasewalk.db` here."""
+    """`--db`, else `[storage] path` of the configuration, else `phasewalk.db` beside the configuration or here."""
     if obj["db"] is not None:
         return Path(obj["db"])
-    file = obj["config"] or Path("phasewalk.toml")
+    file = Path(obj["config"] or "phasewalk.toml")
     if obj["config"] is None and not file.exists():
-        return Path("phasewalk.db")
+        return Path(DATABASE)
+    return file.parent / _named_in(file)
+
+
+def _named_in(file: Path) -> str:
     import tomllib
 
     try:
@@ -26,21 +36,24 @@ def database_path(obj: dict[str, Any]) -> Path:
         raise CommandError(f"{file}: cannot be read ({error.strerror})", Exit.USAGE) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{file}: not TOML: {error}", Exit.USAGE) from error
-    path = storage.get("path", "phasewalk.db") if isinstance(storage, dict) else "phasewalk.db"
-    return Path(file.parent / str(path))
+    path = storage.get("path", DATABASE) if isinstance(storage, dict) else None
+    if not isinstance(path, str):
+        raise CommandError(f"{file}: 'storage.path' is no text; expected the path of the log", Exit.USAGE)
+    return path
 
 
 @contextmanager
 def opened_log(obj: dict[str, Any]) -> Iterator[sqlite3.Connection]:
-    """A read-only connection; what keeps the log from being read is one sentence and status 4."""
+    """A read-only view of the log as it stands now; what keeps it from being read is one sentence and status 4."""
     path = database_path(obj)
     try:
         connection = open_for_reading(path)
     except StorageError as error:
         raise CommandError(str(error), Exit.UNREADABLE) from error
     try:
+        connection.execute("BEGIN")  # every question of one answer is asked of the same state
         yield connection
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error as error:
         raise CommandError(f"{path}: cannot be read ({error})", Exit.UNREADABLE) from error
     finally:
         connection.close()

@@ -1,0 +1,201 @@
+"""Is the bot well? From the numbers of a period to one word, its causes, and what to type next (OPS-11).
+
+Owns the thresholds and the order in which faults are told. Pure: knows no log, no clock and no way of printing.
+Invariant: facts (a turn that hangs, a bot that died) count at once, shares only over enough turns; when neither
+decides, the word is UNCLEAR or a count, never WELL.
+"""
+
+from typing import Literal, NamedTuple
+
+from phasewalk.storage.health import Group, Period, Process
+
+Word = Literal["WELL", "NOT WELL", "UNCLEAR", "TOO FEW TURNS", "NO TURNS"]
+
+ENOUGH_TURNS = 20
+ENOUGH_LATELY = 10
+ILL_SHARE = 0.2
+WELL_SHARE = 0.05
+CANNED_SHARE = 0.5
+SILENT_FOR_US = 180_000_000
+
+ENDED_BADLY = ("stopped", "partial", "undelivered", "expired", "in_doubt", "abandoned")
+NOT_DELIVERED = ("undelivered", "in_doubt")
+LASTING = ("bot", "worker")
+"""Commands that are meant to run until somebody stops them."""
+
+
+class Stuck(NamedTuple):
+    """A turn that does not move."""
+
+    rule: str
+    since_us: int
+
+
+class Evidence(NamedTuple):
+    """What a verdict is made of; `span` says in words which period is counted."""
+
+    now_us: int
+    period: Period
+    span: str
+    stuck: tuple[Stuck, ...]
+    processes: tuple[Process, ...]
+
+
+class Cause(NamedTuple):
+    """One fault: what, since when (None: not known), and what shows more of it."""
+
+    what: str
+    since_us: int | None
+    look: str
+
+
+class Verdict(NamedTuple):
+    """The word, one sentence, since when, what to type next, and every fault that was found."""
+
+    word: Word
+    why: str
+    since_us: int | None
+    look: str
+    causes: tuple[Cause, ...]
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """The verdict on a period."""
+    causes = tuple(cause for fault in FAULTS for cause in [fault(evidence)] if cause is not None)
+    if causes:
+        first = causes[0]
+        return Verdict("NOT WELL", first.what, first.since_us, first.look, causes)
+    total = sum(group.turns for group in evidence.period.groups)
+    span = evidence.span
+    if total == 0:
+        ignored = sum(count for _, count in evidence.period.ignored)
+        said = f"none in {span}" + (f", {ignored} messages opened none" if ignored else "")
+        return Verdict("NO TURNS", said, None, 'phasewalk turn "hello"', ())
+    if total < ENOUGH_TURNS:
+        return Verdict(
+            "TOO FEW TURNS", f"{total} in {span}, a verdict needs {ENOUGH_TURNS}", None, "phasewalk list", ()
+        )
+    if evidence.period.rows_lost:
+        said = f"{evidence.period.rows_lost} rows of the log were lost in {span}"
+        return Verdict("UNCLEAR", said, None, 'phasewalk sql "SELECT * FROM log_loss"', ())
+    bad = _count(evidence.period.groups, ENDED_BADLY)
+    if bad > WELL_SHARE * total:
+        look = f"phasewalk list --outcome {_worst(evidence.period).outcome}"
+        return Verdict("UNCLEAR", f"{bad} of {total} turns of {span} ended badly", _since(evidence.period), look, ())
+    return Verdict("WELL", f"{total - bad} of {total} turns of {span} ended as they should", None, "phasewalk list", ())
+
+
+def _process(evidence: Evidence) -> Cause | None:
+    """The process is dead, or deaf: it lives and gives no sign."""
+    newest = next((p for p in evidence.processes if p.command in LASTING), None)
+    if newest is None or newest.state in ("ended", "unknown"):
+        return None
+    if newest.state == "gone":
+        return Cause(
+            f"process {newest.pid} ({newest.command}) died without a word", newest.heartbeat_us, "phasewalk show last"
+        )
+    if evidence.now_us - newest.heartbeat_us > SILENT_FOR_US:
+        said = f"process {newest.pid} ({newest.command}) runs but gives no sign of life"
+        return Cause(said, newest.heartbeat_us, "phasewalk stuck")
+    return None
+
+
+def _hanging(evidence: Evidence) -> Cause | None:
+    """Turns that do not move."""
+    if not evidence.stuck:
+        return None
+    gone = sum(turn.rule == "process_gone" for turn in evidence.stuck)
+    what = f"{_turns(len(evidence.stuck))} not moving" + (f", {gone} of them since their process died" if gone else "")
+    return Cause(what, min(turn.since_us for turn in evidence.stuck), "phasewalk stuck")
+
+
+def _ignoring(evidence: Evidence) -> Cause | None:
+    """Everything is ignored."""
+    ignored = sum(count for _, count in evidence.period.ignored)
+    if evidence.period.groups or ignored < ENOUGH_TURNS:
+        return None
+    reason, count = evidence.period.ignored[0]
+    what = f"every message is ignored, {count} of {ignored} for {reason}"
+    return Cause(what, None, 'phasewalk sql "SELECT * FROM ignored_message"')
+
+
+def _undelivered(evidence: Evidence) -> Cause | None:
+    """Answers are made but not delivered."""
+    groups = [group for group in evidence.period.groups if group.outcome in NOT_DELIVERED]
+    tried = _count(evidence.period.groups, ("answered", "partial", *NOT_DELIVERED))
+    turns = sum(group.turns for group in groups)
+    if tried < ENOUGH_LATELY or turns <= ILL_SHARE * tried:
+        return None
+    what = f"{turns} of {tried} answers were made and not delivered{_mostly(groups[0])}"
+    return Cause(what, min(group.first_us for group in groups), f"phasewalk list --outcome {groups[0].outcome}")
+
+
+def _failing(evidence: Evidence) -> Cause | None:
+    """Turns fail, in the whole period or in its last hour."""
+    period = evidence.period
+    lately, total = sum(g.lately for g in period.groups), sum(g.turns for g in period.groups)
+    bad_lately = sum(g.lately for g in period.groups if g.outcome in ENDED_BADLY)
+    bad = _count(period.groups, ENDED_BADLY)
+    if total >= ENOUGH_TURNS and bad > ILL_SHARE * total:
+        share = f"{bad} of {total} turns of {evidence.span} ended badly"
+    elif lately >= ENOUGH_LATELY and bad_lately > ILL_SHARE * lately:
+        share = f"{bad_lately} of {lately} turns of the last hour ended badly"
+    else:
+        return None
+    worst = _worst(period)
+    return Cause(f"{share}{_mostly(worst)}", _since(period), f"phasewalk list --outcome {worst.outcome}")
+
+
+def _unheard(evidence: Evidence) -> Cause | None:
+    """People who spoke to the bot got nothing."""
+    addressed = sum(group.addressed for group in evidence.period.groups)
+    nothing = evidence.period.got_nothing
+    if addressed < ENOUGH_LATELY or nothing <= ILL_SHARE * addressed:
+        return None
+    what = f"{nothing} of {addressed} who spoke to the bot got nothing"
+    return Cause(what, None, 'phasewalk sql "SELECT * FROM silent_turns"')
+
+
+def _canned(evidence: Evidence) -> Cause | None:
+    """What is delivered are fixed notices."""
+    addressed = sum(group.addressed for group in evidence.period.groups)
+    noticed = sum(group.noticed for group in evidence.period.groups)
+    if addressed < ENOUGH_LATELY or noticed <= CANNED_SHARE * addressed:
+        return None
+    what = f"{noticed} of {addressed} who spoke to the bot got a fixed notice"
+    return Cause(what, None, "phasewalk list --where \"owner = 'notice'\"")
+
+
+def _doubtful(evidence: Evidence) -> Cause | None:
+    """Something may or may not have happened, and somebody has to find out."""
+    doubts = evidence.period.in_doubt
+    if not doubts:
+        return None
+    what = f"{doubts} effect{'s' if doubts > 1 else ''} may or may not have happened"
+    return Cause(what, None, 'phasewalk sql "SELECT * FROM effects_in_doubt"')
+
+
+FAULTS = (_process, _hanging, _ignoring, _undelivered, _failing, _unheard, _canned, _doubtful)
+"""In the order in which they are told: what stops everything first."""
+
+
+def _count(groups: tuple[Group, ...], outcomes: tuple[str, ...]) -> int:
+    return sum(group.turns for group in groups if group.outcome in outcomes)
+
+
+def _worst(period: Period) -> Group:
+    """The largest group of turns that ended badly."""
+    return max((g for g in period.groups if g.outcome in ENDED_BADLY), key=lambda group: group.turns)
+
+
+def _since(period: Period) -> int:
+    """When the first turn of the worst group began."""
+    return _worst(period).first_us
+
+
+def _mostly(group: Group) -> str:
+    return f", mostly {group.reason}"
+
+
+def _turns(count: int) -> str:
+    return "1 turn is" if count == 1 else f"{count} turns are"

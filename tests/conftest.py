@@ -1,0 +1,18 @@
+"""A log of one's own, for every folder of tests; `builders.py` makes its rows."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))  # so that tests can say: from builders import GONE
+
+from builders import LogBuilder
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Iterator[LogBuilder]:
+    made = LogBuilder(tmp_path / "phasewalk.db")
+    yield made
+    made.close()

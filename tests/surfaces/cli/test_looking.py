@@ -1,0 +1,280 @@
+"""What all looking commands have in common: light, read-only, harmless, quiet (OPS-13 to OPS-16)."""
+
+import json
+import os
+import pty
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from builders import GONE, LogBuilder
+
+from phasewalk.storage.database import SCHEMA_VERSION
+from phasewalk.surfaces.cli.main import COMMANDS
+
+PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
+COMMAND_LINES = [
+    ["status"], ["list"], ["show", "last"], ["stuck"], ["sql"], ["sql", "SELECT * FROM turn"],
+    ["status", "--json"], ["list", "--json", "--content"], ["show", "last", "--json", "--detail"], ["stuck", "--json"],
+]  # fmt: skip
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\n\r\u202egnp\u2066\x9b31m漢字🤞"
+HEAVY = ("openai", "discord", "pydantic", "transitions", "attrs", "attr", "rich", "sqlite_utils", "asyncio")
+
+
+@pytest.mark.spec("OPS-15", "BAR-08")
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_looking_imports_nothing_heavy(builder: LogBuilder, arguments):
+    builder.turn()
+    code = (
+        "import sys\nfrom phasewalk.surfaces.cli.main import main\n"
+        "try: main(sys.argv[1:], standalone_mode=False)\nexcept SystemExit: pass\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--db", str(builder.path), *arguments], check=True, capture_output=True, text=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+@pytest.mark.spec("OPS-15")
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_looking_works_on_a_copy_in_a_folder_that_cannot_be_written(builder: LogBuilder, process, tmp_path, arguments):
+    builder.turn()
+    builder.close()  # the copy is one file
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    copy = Path(shutil.copy(builder.path, folder / "copy.db"))
+    copy.chmod(0o444)
+    folder.chmod(0o555)
+    before = copy.read_bytes()
+    try:
+        answer = process(*arguments, path=copy)
+    finally:
+        folder.chmod(0o755)
+    assert answer.status in (0, 1)
+    assert answer.out
+    assert copy.read_bytes() == before
+    assert [path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm"))] == ["copy.db"]
+
+
+@pytest.mark.spec("OPS-15", "LOG-14")
+def test_looking_goes_on_while_somebody_writes(builder: LogBuilder, look):
+    builder.turn()
+    builder.log.execute("BEGIN IMMEDIATE")
+    builder.turn()
+    assert [look(*arguments).status for arguments in COMMAND_LINES] == [0] * len(COMMAND_LINES)
+    assert len(look("list", "--json").items) == 1
+    builder.log.execute("COMMIT")
+    assert len(look("list", "--json").items) == 2
+
+
+@pytest.mark.spec("OPS-13", "OPS-15")
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_what_cannot_be_read_is_one_sentence_and_status_4(builder: LogBuilder, look, arguments):
+    builder.log.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+    answer = look(*arguments)
+    assert (answer.status, answer.out) == (4, "")
+    (sentence,) = answer.err.splitlines()
+    assert sentence.startswith(f"phasewalk: {builder.path}: written with schema version {SCHEMA_VERSION + 1}")
+
+
+@pytest.mark.spec("OPS-13")
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_a_missing_file_and_one_that_is_no_database_are_one_sentence_too(process, tmp_path, arguments):
+    other = tmp_path / "other.db"
+    for text in (None, "hello " * 1000):
+        if text is not None:
+            other.write_text(text)
+        answer = process(*arguments, path=other)
+        assert (answer.status, answer.out) == (4, "")
+        (sentence,) = answer.err.splitlines()
+        assert sentence.startswith(f"phasewalk: {other}: ")
+
+
+@pytest.mark.spec("OPS-13")
+def test_a_damaged_page_is_no_empty_answer(builder: LogBuilder, process):
+    builder.turns(400)
+    builder.close()
+    data = bytearray(builder.path.read_bytes())
+    for page in range(len(data) // 4096 - 30, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+    builder.path.write_bytes(data)
+    answer = process("list", "--user", "nobody", "--json")
+    assert (answer.status, answer.out) == (4, "")
+    assert "cannot be read" in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.spec("OPS-14")
+@pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
+def test_what_somebody_wrote_is_harmless_everywhere(builder: LogBuilder, look, arguments):
+    builder.process(pid=GONE, command=HOSTILE)
+    turn = builder.turn(
+        outcome=None, phase="classify", text=HOSTILE, channel_name=HOSTILE, user_name=HOSTILE, channel_id=HOSTILE
+    )
+    builder.enter(turn, "classify", 0, detail={"note": HOSTILE})
+    builder.attempt(turn, 1, provider=HOSTILE, model=HOSTILE, status="failed", reason="http_5xx", message=HOSTILE)
+    builder.effect(turn, "answer", HOSTILE, None, {"text": HOSTILE})
+    builder.insert("log_loss", at_us=1, turn_id=turn, rows=1, what=HOSTILE)
+    answer = look(*arguments)
+    assert {c for c in answer.out + answer.err if not c.isprintable()} <= {"\n"}
+    assert len(answer.out) > 100
+
+
+@pytest.mark.spec("OPS-14")
+def test_json_holds_what_was_written_and_is_harmless_all_the_same(builder: LogBuilder, look):
+    builder.turn(text=HOSTILE, user_name="\U000e0041\x7f")
+    (item,) = look("list", "--json", "--content").items
+    assert (item["text"], item["user_name"]) == (HOSTILE, "\U000e0041\x7f")
+
+
+@pytest.mark.spec("OPS-14")
+@pytest.mark.parametrize("command", [["list", "--json"], ["show", "last", "--json"], ["stuck", "--json"],
+                                     ["status", "--json"], ["sql", "SELECT 1", "--json"], ["sql", "--json"]], ids=" ".join)  # fmt: skip
+def test_the_object_around_the_items_is_always_the_same(builder: LogBuilder, look, command):
+    builder.turn()
+    document = look(*command).document
+    assert list(document) == ["schema_version", "as_of", "coverage", "truncated", "items"]
+    assert list(document["coverage"]) == ["from", "to", "turns", "pruned_before", "rows_lost"]
+    assert (document["schema_version"], document["truncated"]) == (1, False)
+    assert document["as_of"].endswith("Z")
+
+
+def piped(arguments: list[str], path: Path, reads: int) -> tuple[int, str]:
+    """Status and standard error of a command whose reader goes away after so many bytes."""
+    with subprocess.Popen(
+        [*PROGRAM, "--db", str(path), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=0
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        os.read(running.stdout.fileno(), reads)
+        running.stdout.close()
+        said = running.stderr.read()
+        return running.wait(), said
+
+
+@pytest.mark.spec("OPS-14")
+@pytest.mark.parametrize("command", [["list", "--limit", "3000"], ["list", "--limit", "3000", "--jsonl"],
+                                     ["list", "--limit", "3000", "--json"], ["sql", "SELECT * FROM turn", "--csv"]], ids=" ".join)  # fmt: skip
+def test_a_reader_that_goes_away_is_no_error(builder: LogBuilder, command):
+    builder.log.execute("BEGIN")
+    builder.turns(2000)
+    builder.log.execute("COMMIT")
+    assert piped(command, builder.path, 10) == (0, "")
+
+
+@pytest.mark.spec("OPS-14")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_output_that_cannot_be_written_is_one_sentence(builder: LogBuilder):
+    builder.turn()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, "--db", str(builder.path), "list"], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (
+        4, "phasewalk: standard output cannot be written (No space left on device)\n",
+    )  # fmt: skip
+
+
+@pytest.mark.spec("OPS-14")
+def test_a_terminal_that_knows_ascii_only_gets_escapes_and_no_traceback(builder: LogBuilder, process):
+    builder.turn(user_name="漢字")
+    answer = process("list", environment={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "LC_ALL": "C"})
+    assert answer.status == 0
+    assert r"\u6f22\u5b57" in answer.out
+
+
+def on_terminal(path: Path, *arguments: str, **environment: str) -> str:
+    """What a terminal of 80 columns is shown."""
+    master, slave = pty.openpty()
+    kept = {"PATH": os.environ["PATH"], "TERM": "xterm", "COLUMNS": "80", "PYTHONUTF8": "1"}
+    with subprocess.Popen(
+        [*PROGRAM, "--db", str(path), *arguments], stdout=slave, stdin=slave, env={**kept, **environment}
+    ) as running:
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        running.wait()
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.spec("OPS-14")
+def test_a_terminal_gets_colour_and_lines_of_its_width(builder: LogBuilder):
+    builder.turn(user_name="m" * 200, text="word " * 60)
+    shown = on_terminal(builder.path, "list", "--content")
+    assert shown.startswith("\x1b[1mSTARTED")
+    plain = shown.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines()
+    assert max(map(len, plain)) <= 80
+    assert plain[1].endswith("…")
+    assert "…" not in "".join(plain[2:])  # a text is broken into lines, and not cut
+
+
+@pytest.mark.spec("OPS-14")
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_colour_is_left_out_where_it_is_not_wanted_and_nothing_else_with_it(builder: LogBuilder, environment):
+    builder.turns(30, outcome="stopped", reason="http_5xx")
+    shown = on_terminal(builder.path, "status", **environment)
+    assert "\x1b" not in shown
+    assert shown.startswith("NOT WELL: 30 of 30 turns")
+
+
+@pytest.mark.spec("OPS-14")
+def test_nothing_is_cut_and_nothing_coloured_when_piped(builder: LogBuilder, look):
+    builder.turn(user_name="m" * 200)
+    out = look("list").out
+    assert "m" * 200 in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.spec("OPS-16")
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_ends_with_two_examples_and_the_exit_codes(look, name):
+    answer = look(*name.split(), "--help")
+    assert answer.status == 0
+    _, _, end = answer.out.partition("Examples:\n")
+    examples, _, codes = end.partition("Exit codes: ")
+    assert len([line for line in examples.splitlines() if "phasewalk" in line]) == 2
+    assert codes.startswith("0 ")
+
+
+@pytest.mark.spec("BAR-08")
+def test_the_help_of_all_commands_imports_none_of_them():
+    code = (
+        "import sys\nfrom phasewalk.surfaces.cli.main import main\n"
+        "try: main(['--help'], standalone_mode=False)\nexcept SystemExit: pass\n"
+        "print(sorted(n for n in sys.modules if n.startswith('phasewalk.')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == str(
+        ["phasewalk.surfaces", "phasewalk.surfaces.cli", "phasewalk.surfaces.cli.exits", "phasewalk.surfaces.cli.main"]
+    )
+
+
+@pytest.mark.spec("OPS-14")
+def test_jsonl_is_one_object_a_line(builder: LogBuilder, look):
+    turns = builder.turns(3)
+    lines = look("list", "--jsonl").lines
+    assert [json.loads(line)["turn_id"] for line in lines] == turns[::-1]
+
+
+def test_an_answer_is_of_one_moment(builder: LogBuilder, monkeypatch):
+    from phasewalk.surfaces.cli.where import opened_log
+
+    builder.turn()
+    with opened_log({"db": builder.path, "config": None}) as log:
+        assert log.execute("SELECT count(*) FROM turn").fetchone() == (1,)
+        builder.turn()
+        assert log.execute("SELECT count(*) FROM turn").fetchone() == (1,)
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            log.execute("DELETE FROM turn")
