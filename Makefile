@@ -19,9 +19,9 @@ run: $(VENV)/installed
 	@$(BIN)/phasewalk --db $(DB) status || true
 	@echo
 	@echo "Try next:"
-	@echo "  $(BIN)/phasewalk show last                 what happened in the newest turn"
-	@echo "  $(BIN)/phasewalk list --outcome unavailable  which turns could not be served"
-	@echo "  $(BIN)/phasewalk turn \"note: buy milk\"      walk a turn yourself"
+	@echo "  $(BIN)/phasewalk show last                    what happened in the newest turn"
+	@echo "  $(BIN)/phasewalk list --outcome unavailable   which turns could not be served"
+	@echo "  $(BIN)/phasewalk turn \"note: buy milk\"       walk a turn yourself"
 
 test: check
 	@$(BIN)/python -m pytest -n 2 -q
