@@ -20,6 +20,7 @@ from typing import Protocol
 
 from attrs import define
 
+from phasewalk.machine.deadlines import Commit
 from phasewalk.machine.errors import LogWriteError, StorageError
 
 LOOP_GROUP = 200
@@ -99,13 +100,13 @@ class Writer:
 
     async def call(self, work: Work, *, durable: bool = False) -> object:
         """Commit `work` and return what it returned."""
-        promise: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-        self.submit(Unit(work, promise, durable))
-        return await asyncio.shield(promise)
+        commit = Commit()
+        self.submit(Unit(work, commit, durable))
+        return await commit
 
     async def close(self) -> None:
         """Write what waits, then let go of the connection."""
-        last: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        last = Commit()
         self.submit(Unit(lambda _connection: None, last))
         self._closed.set()
         with suppress(LogWriteError):

@@ -39,6 +39,7 @@ class Tally:
     known: int = 0
     overheard_left_out: int = 0
     lost: int = 0
+    problem: str | None = None
     outcomes: Counter[str] = field(factory=Counter)
     ignored: Counter[str] = field(factory=Counter)
     notes: list[str] = field(factory=list)
@@ -90,7 +91,7 @@ class Feed:
         bot = self._app.settings.bot_name
         for message in export:
             self._watch(self.tally)
-            if self._stopping or self._full():
+            if self._stopping or self._full() or self.tally.lost:
                 return
             self.tally.messages += 1
             if is_own(message, bot):
@@ -125,6 +126,9 @@ class Feed:
             self.tally.known += 1
             return
         self.tally.turns += 1
-        self.tally.lost += ended.log_lost
+        if ended.log_lost:  # a log that cannot be written now will not take the next turn either: the feed ends
+            self.tally.lost += 1
+            self.tally.problem = ended.problem
+            return
         if ended.turn is not None and ended.turn.outcome is not None:
             self.tally.outcomes[ended.turn.outcome] += 1

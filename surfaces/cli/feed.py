@@ -62,7 +62,7 @@ def command(
         raise SystemExit(int(Exit.INTERRUPTED))
     _complain(tally.errors)
     if tally.lost:
-        click.echo(f"phasewalk: {tally.lost} turns could not be logged to their end", err=True)
+        click.echo(f"phasewalk: {tally.problem}; the feed stopped there, feed again to go on", err=True)
         raise SystemExit(int(Exit.CONDITION))
 
 
