@@ -35,14 +35,6 @@ class Clock(Protocol):
         """Call back at the monotonic instant `when`."""
 
 
-class _Waiting(asyncio.Future[None]):
-    """What somebody waits on who cannot be called back."""
-
-    def cancel(self, msg: object | None = None) -> bool:  # noqa: ARG002 - asyncio's signature
-        """Refuse: rows on their way to the disk stay on their way."""
-        return False
-
-
 class Commit:
     """The promise of a commit. Cancelling who waits for it does not cancel the commit.
 
@@ -56,7 +48,7 @@ class Commit:
         self._done = False
         self._result: object = None
         self._error: BaseException | None = None
-        self._waiting: _Waiting | None = None
+        self._waiting: list[asyncio.Future[None]] = []
         self._callbacks: list[Callable[[Commit], None]] = []
 
     def done(self) -> bool:
@@ -94,14 +86,21 @@ class Commit:
         self._done = True
         for callback in self._callbacks:
             callback(self)
-        if self._waiting is not None:
-            self._waiting.set_result(None)
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
 
     def __await__(self) -> Generator[Any, None, object]:
-        if not self._done:
-            if self._waiting is None:
-                self._waiting = _Waiting()
-            yield from self._waiting
+        cancelled: asyncio.CancelledError | None = None
+        while not self._done:
+            waiting = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiting)
+            try:
+                yield from waiting
+            except asyncio.CancelledError as error:  # rows on their way to the disk stay on their way
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
         return self.result()
 
 

@@ -13,6 +13,10 @@ PACKED = "zlib-1"
 PACK_OVER = 100
 """Bodies longer than this many bytes are packed."""
 
+LEVEL = 4
+MEMORY = 5
+"""A small hash table: for bodies of a few kilobytes, setting up a large one costs three times the packing."""
+
 DICTIONARY = (
     b'[{"id":"call_","type":"function","function":{"name":"","arguments":"{\\"text\\":\\"\\"}"}}]'
     b'{"answer": null, "answer_needed": false, "channel": null, "staff": "", "picture": null, "picture_count": null, '
@@ -33,7 +37,7 @@ DICTIONARY = (
 def packed(body: bytes) -> tuple[str, bytes]:
     """The encoding's name and the bytes to store."""
     if len(body) > PACK_OVER:
-        packer = zlib.compressobj(6, zdict=DICTIONARY)
+        packer = zlib.compressobj(LEVEL, memLevel=MEMORY, zdict=DICTIONARY)
         small = packer.compress(body) + packer.flush()
         if len(small) < len(body):
             return PACKED, small
