@@ -23,15 +23,6 @@ _STOPPING = frozenset(
         "crashed",
     },
 )
-ADMISSION = frozenset(
-    {
-        Reason.QUEUE_FULL,
-        Reason.WAIT_TOO_LONG,
-        Reason.USER_LIMIT,
-        Reason.PAUSED,
-        Reason.SHUTTING_DOWN,
-    },
-)
 
 
 def stop_of(turn: Turn, phase: str, event: str, reason: Reason | None) -> Stop | None:

@@ -106,13 +106,6 @@ class ContractFrozen:
 
 
 @define
-class PayloadKept:
-    """A text stored once under its digest."""
-
-    payload: Payload
-
-
-@define
 class AttemptStarted:
     """A model call is about to be made.
 
@@ -240,7 +233,6 @@ Record = (
     | TurnMoved
     | TurnEnded
     | ContractFrozen
-    | PayloadKept
     | AttemptStarted
     | AttemptEnded
     | FallbackConsidered

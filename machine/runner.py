@@ -22,7 +22,7 @@ from phasewalk.machine.ports import Ids, PhaseLog, Ports, TurnLog
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import PhaseEntered, PhaseExited, Record, TurnEnded, TurnMoved
 from phasewalk.machine.summaries import contract_rows, ended_row, moved_row, opened_row
-from phasewalk.machine.text import clipped, storable
+from phasewalk.machine.text import told
 from phasewalk.machine.turn import Trigger, Turn
 from phasewalk.machine.walk import Interruption, TurnEffects, Walk
 from phasewalk.machine.words import DELIVER, Outcome
@@ -131,7 +131,7 @@ class Runner:
     def _entry(self, walk: Walk, phase_name: str) -> tuple[Record, ...]:
         """The row of a visit's beginning; applies what its phase starts with."""
         phase = self._definition.phases.get(phase_name)
-        detail = self._opened(walk, phase) if phase is not None and phase.opening is not None else None
+        detail = self._opened(walk, phase)
         now = self._clock.monotonic()
         budget = None
         if phase is not None and phase_name not in self._definition.table.shielded:
@@ -142,9 +142,9 @@ class Runner:
             PhaseEntered(seq, phase_name, walk.visit(phase_name), self._clock.now_us(), int(now * 1e9), budget, detail),
         )
 
-    def _opened(self, walk: Walk, phase: Phase) -> str | None:
+    def _opened(self, walk: Walk, phase: Phase | None) -> str | None:
         """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""
-        if phase.opening is None:
+        if phase is None or phase.opening is None:
             return None
         try:
             opening = phase.opening(walk.turn)
@@ -152,7 +152,7 @@ class Runner:
             detail = json_of(opening.detail) if opening.detail else None
         except Exception as error:  # noqa: BLE001 - see the docstring
             walk.pending = Interruption("crashed", Reason.INTERNAL_ERROR)
-            return json_of({"error": type(error).__name__, "message": clipped(storable(_said_by(error)), 200)})
+            return json_of(_fault(error))
         walk.turn = walk.turn.changed(opening.changes)
         return detail
 
@@ -202,11 +202,12 @@ class Runner:
                 return _checked(phase, report)
 
     def _due(self, walk: Walk) -> Interruption | None:
-        """What is pending before the phase begins: a cancellation, or its deadline."""
+        """What is pending before the phase begins: a cancellation, or its deadline.
+
+        A pending deadline is compared anew: `deliver` has more time than the phase that it was meant for.
+        """
         pending, walk.pending = walk.pending, None
-        if (
-            pending is not None and pending.event != "deadline_passed"
-        ):  # the deadline is compared anew: deliver has more
+        if pending is not None and pending.event != "deadline_passed":
             return pending
         if self._clock.monotonic() >= self._limit_of(walk.turn, walk.phase):
             return Interruption("deadline_passed", Reason.DEADLINE_PASSED)
@@ -314,12 +315,14 @@ def _checked(phase: Phase, report: Report) -> tuple[Report, Encoded | None]:
 def _crash(error: BaseException, reason: Reason | None = None) -> tuple[Report, Encoded]:
     if reason is None:
         reason = Reason.LOG_WRITE_FAILED if isinstance(error, LogWriteError) else Reason.INTERNAL_ERROR
-    detail = {"error": type(error).__name__, "message": clipped(storable(_said_by(error)), 200)}
+    detail = _fault(error)
     return Report("crashed", reason=reason, detail=detail), encode(detail)
 
 
-def _said_by(error: BaseException) -> str:
+def _fault(error: BaseException) -> dict[str, object]:
+    """What is kept of an exception."""
     try:
-        return str(error)
+        message = str(error)
     except Exception:  # noqa: BLE001 - an exception whose own text fails is still an exception
-        return "an exception without readable text"
+        message = "an exception without readable text"
+    return {"error": type(error).__name__, "message": told(message)}

@@ -12,9 +12,7 @@ from phasewalk.machine.ports import Ports, Settings, ToolInfo
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Trigger, Turn
 from phasewalk.machine.words import FREEZE_CONTRACT
-
-KEEPS_FACTS = frozenset({"notes", "tasks", "memory", "calendar"})
-"""Families that keep facts; an incognito turn has none of them (CON-10)."""
+from phasewalk.phases.policy import denial
 
 
 @frozen
@@ -24,17 +22,6 @@ class Selection:
     offered: tuple[ToolInfo, ...]
     required: tuple[str, ...]
     missing: tuple[str, ...]
-
-
-def permitted(tool: ToolInfo, settings: Settings, user_id: str) -> bool:
-    """Whether policy lets this person's turn use `tool` now."""
-    if tool.schema.name in settings.disabled_tools or tool.family in settings.disabled_families:
-        return False
-    if tool.owner_only and user_id not in settings.owners:
-        return False
-    if settings.plan_only and tool.mutating:
-        return False
-    return not (settings.incognito and tool.family in KEEPS_FACTS)
 
 
 def select(families: tuple[str, ...], executable: tuple[ToolInfo, ...], existing: tuple[ToolInfo, ...]) -> Selection:
@@ -60,7 +47,7 @@ async def freeze_contract(turn: Turn, ports: Ports) -> Report:
     if classification.selection == "unknown" and settings.unclear == "ask" and trigger.speaks_to_bot:
         return Report("request_unclear", reason=Reason.REQUEST_UNCLEAR, detail={"evidence": classification.evidence})
     existing = tuple(ports.tools.all().values())
-    executable = tuple(tool for tool in existing if permitted(tool, settings, trigger.user_id))
+    executable = tuple(tool for tool in existing if denial(tool, settings, trigger.user_id) is None)
     selection = select(classification.families, executable, existing)
     if selection.missing and trigger.speaks_to_bot:
         return Report(

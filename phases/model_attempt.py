@@ -20,11 +20,9 @@ from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import ModelRequest, Ports, Provider, ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import AttemptEnded, AttemptStarted, FallbackConsidered, Record
-from phasewalk.machine.text import clipped, storable
+from phasewalk.machine.text import told
 from phasewalk.machine.turn import ModelReply, ToolCall, Turn, identical_calls
 from phasewalk.machine.words import MODEL_ATTEMPT, Cause, Decision
-
-MESSAGE_CHARS = 200
 
 
 def opening(turn: Turn) -> Opening:
@@ -190,7 +188,7 @@ def _failed(
     error: ProviderError,
 ) -> Report:
     candidate = request.candidate
-    message = clipped(storable(error.message), MESSAGE_CHARS)
+    message = told(error.message)
     failure = Failure(
         kind=error.kind,
         reason=error.reason,

@@ -19,14 +19,18 @@ from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports, ToolContext, ToolInfo
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import EffectSettled, Record, ToolEnded, ToolStarted
-from phasewalk.machine.text import storable
+from phasewalk.machine.text import ERROR_CHARS, storable
 from phasewalk.machine.turn import Exchange, ToolCall, ToolResult, Turn
 from phasewalk.machine.words import TOOL_ROUNDS
+from phasewalk.phases.policy import denial
 from phasewalk.phases.tools.serialise import as_text
 
 UNKNOWN_OUTCOME = "stopped before it ended: outcome unknown"
+DENIALS = {
+    Reason.POLICY_DENIED: "refused: policy does not allow {name} now",
+    Reason.OWNER_ONLY: "refused: only an owner may use {name}",
+}
 NOT_EXECUTED = "not executed: the turn was stopped first"
-ERROR_CHARS = 200
 
 
 async def tool_rounds(turn: Turn, ports: Ports) -> Report:
@@ -100,10 +104,9 @@ class _Round:
         if call.name not in self.contract.offered:
             return Reason.NOT_IN_CONTRACT, f"refused: the tool {call.name!r} is not available in this turn"
         tool = self.ports.tools.all().get(call.name)
-        if tool is None or self._denied_now(tool):
-            return Reason.POLICY_DENIED, f"refused: policy does not allow {call.name!r} now"
-        if tool.owner_only and self.turn.trigger.user_id not in self.ports.settings.owners:
-            return Reason.OWNER_ONLY, f"refused: only an owner may use {call.name!r}"
+        denied = Reason.POLICY_DENIED if tool is None else denial(tool, self.ports.settings, self.turn.trigger.user_id)
+        if denied is not None:
+            return denied, DENIALS[denied].format(name=repr(call.name))
         if self._repeated(call) > self.contract.limits.identical_calls:
             return (
                 Reason.IDENTICAL_CALLS,
@@ -113,10 +116,6 @@ class _Round:
         if problem is not None:
             return Reason.ARGUMENTS_INVALID, f"refused: {problem}"
         return None
-
-    def _denied_now(self, tool: ToolInfo) -> bool:
-        settings = self.ports.settings
-        return tool.schema.name in settings.disabled_tools or tool.family in settings.disabled_families
 
     def _repeated(self, call: ToolCall) -> int:
         """How often this very call has been asked for in this turn, this time included."""

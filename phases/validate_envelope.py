@@ -10,13 +10,11 @@ from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.text import clipped, storable
+from phasewalk.machine.text import told
 from phasewalk.machine.turn import Envelope, ModelReply, Plan, Speech, Turn, identical_calls
 from phasewalk.machine.words import VALIDATE_ENVELOPE, Owner
 from phasewalk.phases.envelope import EnvelopeError, clamped, parse_envelope
 from phasewalk.phases.finish import visible_text
-
-MESSAGE_CHARS = 200
 
 
 class _RefusedError(Exception):
@@ -89,7 +87,7 @@ def _rejected(turn: Turn, ports: Ports, refused: _RefusedError) -> Report:
     failure = Failure(
         kind=FailureKind.UNUSABLE,
         reason=refused.reason,
-        message=clipped(storable(refused.message), MESSAGE_CHARS),
+        message=told(refused.message),
         phase=VALIDATE_ENVELOPE,
         provider=candidate.provider if candidate else "",
         model=candidate.model if candidate else "",

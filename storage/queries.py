@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from phasewalk.machine.turn_ids import floor_of
 from phasewalk.storage.process import is_alive
 
 Row = dict[str, object]
@@ -24,17 +25,10 @@ PREFIX_CHARS = 4
 SLACK_US = 60_000_000
 """How much later a turn may be said to have started than the time that stands in its id."""
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-
 
 def id_floor(since_us: int) -> str:
-    """An id that sorts before that of every turn started since then; ids begin with their second in base 32."""
-    second = max(since_us - SLACK_US, 0) // 1_000_000
-    digits = ""
-    while second:
-        second, last = divmod(second, 32)
-        digits = _ALPHABET[last] + digits
-    return digits.rjust(7, "0") if digits else ""
+    """What sorts before the id of every turn started since then."""
+    return floor_of(max(since_us - SLACK_US, 0) // 1_000_000)
 
 
 def rows(connection: sqlite3.Connection, sql: str, values: Sequence[object] | Row = ()) -> list[Row]:

@@ -63,10 +63,6 @@ def _contract(rows: Rows, _turn_id: str, c: r.ContractFrozen) -> None:
     rows.append((CONTRACT, (c.digest, c.body, c.at_us)))
 
 
-def _payload(rows: Rows, _turn_id: str, p: r.PayloadKept) -> None:
-    rows.append(payload_row(p.payload))
-
-
 ATTEMPT = (
     "INSERT INTO attempt (turn_id, n, cause, provider, model, api, status, started_us, request_digest)"
     " VALUES (?, ?, ?, ?, ?, ?, 'running', ?, ?)"
@@ -229,7 +225,6 @@ ROWS: dict[type, Callable[..., None]] = {
     r.PhaseEntered: _entered,
     r.PhaseExited: _exited,
     r.ContractFrozen: _contract,
-    r.PayloadKept: _payload,
     r.AttemptStarted: _attempt_started,
     r.AttemptEnded: _attempt_ended,
     r.FallbackConsidered: _considered,

@@ -11,7 +11,7 @@ SCHEMA_VERSION = 1
 
 def turn_document(connection: sqlite3.Connection, turn_id: str) -> dict[str, object]:
     """The object of a turn that is in the log; keys as documented for `phasewalk turn --json`."""
-    turn = _one(connection, "SELECT * FROM turn WHERE turn_id = ?", turn_id)
+    turn = rows(connection, "SELECT * FROM turn WHERE turn_id = ?", (turn_id,))[0]
     speeches = _speeches(connection, turn_id)
     envelope = _envelope(connection, turn_id)
     done = [speech for speech in speeches if speech["state"] == "done"]
@@ -110,17 +110,13 @@ def _speeches(connection: sqlite3.Connection, turn_id: str) -> list[dict[str, ob
 
 def _envelope(connection: sqlite3.Connection, turn_id: str) -> dict[str, object]:
     """The last valid envelope of the turn, as logged by its validation."""
-    rows = connection.execute(
+    ended = connection.execute(
         "SELECT detail FROM phase_event WHERE turn_id = ? AND phase = 'validate_envelope' AND kind = 'exit'"
         " AND detail IS NOT NULL ORDER BY seq DESC",
         (turn_id,),
     )
-    for (detail,) in rows:
+    for (detail,) in ended:
         found = unspilled(connection, json.loads(detail).get("envelope"))
         if isinstance(found, dict):
             return found
     return {}
-
-
-def _one(connection: sqlite3.Connection, sql: str, turn_id: str) -> dict[str, object]:
-    return rows(connection, sql, (turn_id,))[0]

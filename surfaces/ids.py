@@ -4,15 +4,7 @@ import random
 import secrets
 import time
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-
-
-def _base32(number: int, digits: int) -> str:
-    text = ""
-    for _ in range(digits):
-        number, last = divmod(number, 32)
-        text = _ALPHABET[last] + text
-    return text
+from phasewalk.machine.turn_ids import CHANCE_BITS, DIGITS, base32, id_number
 
 
 class SystemIds:
@@ -22,15 +14,10 @@ class SystemIds:
         self._last = 0
 
     def turn_id(self) -> str:
-        """A new turn id of 14 characters: 7 for the second, 2 for the millisecond, 5 of chance.
-
-        Each is greater than the one before, also when the wall clock steps back.
-        """
-        now = time.time_ns() // 1_000_000
-        second, milli = divmod(now, 1000)
-        number = (second << 35) | (milli << 25) | secrets.randbits(25)
+        """A new turn id, greater than the one before, also when the wall clock steps back."""
+        number = id_number(time.time_ns() // 1_000_000, secrets.randbits(CHANCE_BITS))
         self._last = max(number, self._last + 1)
-        return _base32(self._last, 14)
+        return base32(self._last, DIGITS)
 
     def token(self) -> str:
         """A new lease token: 64 random bits."""

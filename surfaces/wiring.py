@@ -79,12 +79,6 @@ def _chat_provider(backend: Backend) -> Provider:
     return OpenAIChatProvider(base_url=backend.base_url, api_key=backend.key or "unused")
 
 
-def tools_of(configuration: Configuration, shelf: SqliteShelf) -> Registry:
-    """The offline tools and those of the operator's modules."""
-    own = load_modules(configuration.tools.modules, configuration.folder.absolute())
-    return Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
-
-
 @asynccontextmanager
 async def application(
     configuration: Configuration,
@@ -99,15 +93,15 @@ async def application(
     found = backends(configuration)
     settings = settings_of(configuration, found)
     providers = providers_of(found, configuration)
-    load_modules(configuration.tools.modules, configuration.folder.absolute())
+    own = load_modules(configuration.tools.modules, configuration.folder.absolute())
     writer = Writer(open_for_writing(database), database)
     reader = open_for_reading(database)
     clock, ids = SystemClock(), SystemIds()
     log = SqlitePhaseLog(writer, reader, clock)
     machine = turn_machine()
-    world = _World(
-        settings, clock, ids, providers, tools_of(configuration, SqliteShelf(writer, reader)), surface, reader
-    )
+    shelf = SqliteShelf(writer, reader)
+    tools = Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
+    world = _World(settings, clock, ids, providers, tools, surface, reader)
     runner = Runner(machine, log, clock, ids, world.ports)
     await log.start([machine.table], command, version("phasewalk"))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))

@@ -14,9 +14,8 @@ from attrs import frozen
 from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.ports import ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.text import clipped
+from phasewalk.machine.text import ERROR_CHARS, clipped
 
-MESSAGE_CHARS = 200
 _KEY_SHORTEST = 8
 """Shorter keys are placeholders such as `none`, which local servers take; they are words, not secrets."""
 
@@ -73,7 +72,7 @@ class Asked:
         return ProviderError(
             kind,
             reason,
-            clipped(f"{self.provider}/{self.model}: {self.clean(what)}", MESSAGE_CHARS),
+            clipped(f"{self.provider}/{self.model}: {self.clean(what)}", ERROR_CHARS),
             http_status=answered.status if answered else None,
             retry_after=retry_after,
             finish_reason=finish_reason,

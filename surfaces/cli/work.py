@@ -9,6 +9,7 @@ import click
 
 from phasewalk.machine.errors import ConfigurationError, PhasewalkError, StorageError
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.cli.where import database_path
 from phasewalk.surfaces.config import Configuration, load_configuration
 from phasewalk.surfaces.settings import APIS, Backend
 
@@ -21,7 +22,7 @@ def configuration_and_database(obj: dict[str, Any]) -> tuple[Configuration, Path
         configuration = load_configuration(obj["config"])
     except ConfigurationError as error:
         raise CommandError(str(error), Exit.USAGE) from error
-    return configuration, obj["db"] or configuration.beside(configuration.storage.path)
+    return configuration, database_path(obj)
 
 
 def run_work(work: Callable[[], Awaitable[T]]) -> T:

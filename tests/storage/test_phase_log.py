@@ -226,7 +226,6 @@ async def test_each_record_becomes_its_row(log):
         "turn-1",
         records.ContractFrozen("c1", '{"offered":[]}', 5),
         records.ContractFrozen("c1", '{"offered":[]}', 6),
-        records.PayloadKept(text),
         records.AttemptStarted(1, Cause.FIRST, "one", "m", "chat", 10, "wire"),
         records.AttemptEnded(1, "failed", Reason.HTTP_429, 20, http_status=429, retry_after_ms=2000),
         records.FallbackConsidered(1, 10, "one", "m", Decision.TAKEN, Reason.OK, "FB-10", '{"position":1}'),
