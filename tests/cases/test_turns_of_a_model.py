@@ -473,7 +473,7 @@ async def test_a_tool_that_writes_after_its_time_out_leaves_one_late_mark_and_le
 
 @pytest.mark.spec("OPS-02")
 def test_a_module_of_tools_is_run_once_in_a_process(workplace):
-    line = workplace.tools('with open("loaded.txt", "a") as file:\n    file.write("x")\n')
+    line = workplace.tools(COUNTING + '\nwith open("loaded.txt", "a") as file:\n    file.write("x")\n')
     workplace.configure(line)
     workplace.turn("hi")
     assert (workplace.folder / "loaded.txt").read_text() == "x"
