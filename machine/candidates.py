@@ -23,6 +23,9 @@ class Candidate:
     configured: bool = True
     safety_final: bool = True
     reasoning_effort: str = "none"
+    vision_model: str | None = None
+    factual_model: str | None = None
+    image_model: str | None = None
 
     @property
     def name(self) -> str:

@@ -20,17 +20,23 @@ from phasewalk.machine.limits import Limits
 
 @frozen
 class Classification:
-    """What a message asks for. `selection` is `families`, `none` or `unknown`; `evidence` the words that decided."""
+    """What a message asks for. `selection` is `families`, `none` or `unknown`; `evidence` the words that decided.
+
+    `warm` families are offered because the conversation is about them, and required by nobody (CON-03). `tools`
+    narrows the selection to these tools where it is not empty (CON-06). `referred` says that the families are
+    those of an earlier turn, which the message refers to.
+    """
 
     selection: str
     families: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
+    warm: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    referred: bool = False
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold."""
-        if self.selection == "none" and not self.evidence:
-            return {"selection": self.selection}
-        return {"selection": self.selection, "families": self.families, "evidence": self.evidence}
+        return {name: getattr(self, name) for name in fields_dict(Classification) if getattr(self, name)}
 
 
 @frozen

@@ -72,11 +72,25 @@ class PhaseLog(Protocol):
         """The id of the turn that holds this trigger."""
 
 
+@frozen
+class Earlier:
+    """An earlier turn of the same person in the same channel, as classification looks at it (CON-03).
+
+    `text` is what was said; `families` those whose tools ran well then, none where they failed.
+    """
+
+    text: str
+    families: tuple[str, ...] = ()
+
+
 class Memory(Protocol):
     """What phases read of earlier turns."""
 
     async def window(self) -> Sequence[HistoryEntry]:
         """The working window of history over all channels, oldest first (ENV-36)."""
+
+    async def earlier(self, user_id: str, channel_id: str, limit: int) -> Sequence[Earlier]:
+        """The last `limit` ended turns of this person in this channel, oldest first."""
 
     async def remembered(self, user_id: str) -> Sequence[str]:
         """What is kept in memory about a person, oldest first."""
@@ -84,7 +98,10 @@ class Memory(Protocol):
 
 @frozen
 class ModelRequest:
-    """One model call, the same for every provider; each writes it in its own way (CON-13)."""
+    """One model call, the same for every provider; each writes it in its own way (CON-13).
+
+    `reminder` is ours, not a person's: what an earlier answer of this turn left out (CON-27).
+    """
 
     candidate: Candidate
     model: str
@@ -94,6 +111,12 @@ class ModelRequest:
     turn_id: str
     kind: str = "user"
     speaks_to_bot: bool = True
+    reminder: str = ""
+
+    @property
+    def source(self) -> str:
+        """`provider/model`, as it stands in what this request brings back."""
+        return f"{self.candidate.provider}/{self.model}"
 
 
 class ProviderError(PhasewalkError):
@@ -125,6 +148,25 @@ class ProviderError(PhasewalkError):
         self.response = response
 
 
+@frozen
+class PictureRequest:
+    """Pictures to make, or, with `images` (addresses, https or data), to change (ENV-26)."""
+
+    provider: str
+    model: str
+    description: str
+    count: int
+    images: tuple[str, ...] = ()
+
+
+@frozen
+class Picture:
+    """A picture as made: its bytes and their media type."""
+
+    data: bytes
+    media_type: str = "image/png"
+
+
 class Provider(Protocol):
     """One way to reach models."""
 
@@ -133,6 +175,9 @@ class Provider(Protocol):
 
     async def complete(self, request: ModelRequest) -> tuple[ModelReply, str]:
         """The reply and the response as text for the log; raises `ProviderError`."""
+
+    async def pictures(self, request: PictureRequest) -> tuple[Picture, ...]:
+        """The pictures; raises `ProviderError`, also where the provider makes none."""
 
 
 @frozen

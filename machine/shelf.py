@@ -27,8 +27,29 @@ class Fact:
     at_us: int
 
 
+@frozen
+class Task:
+    """Something to do. `due_us` and `done_us` are microseconds since the epoch, None where there is none."""
+
+    number: int
+    text: str
+    at_us: int
+    due_us: int | None = None
+    done_us: int | None = None
+
+
+@frozen
+class Found:
+    """Something that was said in a channel; `at_us` as in `Note`."""
+
+    author: str
+    text: str
+    at_us: int
+    channel_id: str
+
+
 class Shelf(Protocol):
-    """Where notes and facts are kept, each person's apart from everybody else's."""
+    """Where notes, tasks and facts are kept, each person's apart from everybody else's."""
 
     async def add_note(self, user_id: str, channel_id: str, text: str, now_us: int) -> int:
         """Keep a note; its number."""
@@ -47,3 +68,15 @@ class Shelf(Protocol):
 
     async def forget(self, user_id: str, fact_id: int) -> bool:
         """Forget one fact; False when there is none of this number."""
+
+    async def add_task(self, user_id: str, channel_id: str, text: str, due_us: int | None, now_us: int) -> int:
+        """Keep a task; its number."""
+
+    async def tasks(self, user_id: str, channel_id: str, *, done: bool) -> Sequence[Task]:
+        """The person's tasks of this channel, oldest first; those that are done only with `done`."""
+
+    async def complete_task(self, user_id: str, number: int, now_us: int) -> bool:
+        """Mark one of the person's tasks as done; False when none of this number is open."""
+
+    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> Sequence[Found]:
+        """What was said in these channels and holds every word of `query`, newest first; notices are not said."""

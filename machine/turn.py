@@ -19,11 +19,12 @@ from phasewalk.machine.words import Addressed, Cause, Kind, NoticeCode, Outcome,
 
 @frozen
 class Attachment:
-    """A file of a message: its name as sent, where it lies, its size in bytes."""
+    """A file of a message: its name as sent, where it lies (https or data), its size in bytes, its media type."""
 
     name: str
     url: str = ""
     size: int = 0
+    media_type: str = ""
 
 
 @frozen
@@ -76,7 +77,8 @@ class Prompt:
     """What every model call of the turn is built from; frozen in build_prompt (ENV-20, ENV-35).
 
     `persona` is byte-stable, `context` follows it in the system message, `user` is the JSON of the person's
-    message and everything that outsiders wrote (ENV-28).
+    message and everything that outsiders wrote (ENV-28). `images` are addresses, https or data, of the images
+    of the message. `structured` says that an envelope is due; else any text is an answer.
     """
 
     persona: str
@@ -85,6 +87,8 @@ class Prompt:
     user: str
     prefix_digest: str
     estimated_tokens: int = 0
+    images: tuple[str, ...] = ()
+    structured: bool = True
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold; history by the rows of `message` that it shows (LOG-12)."""
@@ -119,16 +123,29 @@ class ToolResult:
 
 @frozen
 class Exchange:
-    """One round: the calls of one reply and a result for each."""
+    """One round: the calls of one reply and a result for each.
+
+    `items` are the reply's own, see `ModelReply`; `source` names the `provider/model` that alone may see them again.
+    """
 
     calls: tuple[ToolCall, ...]
     results: tuple[ToolResult, ...]
     said: str = ""
+    items: tuple[str, ...] = ()
+    source: str = ""
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold; the items are sealed and of use to nobody else."""
+        return {"calls": self.calls, "results": self.results} | ({"said": self.said} if self.said else {})
 
 
 @frozen
 class ModelReply:
-    """A usable reply of a provider: text, or calls. Tokens are None where the provider does not count."""
+    """A usable reply of a provider: text, or calls. Tokens are None where the provider does not count.
+
+    `items` are what the provider wants back with the results, each as JSON text (ENV-23); `source` is the
+    `provider/model` that made them.
+    """
 
     text: str | None
     calls: tuple[ToolCall, ...] = ()
@@ -136,6 +153,8 @@ class ModelReply:
     input_tokens: int | None = None
     output_tokens: int | None = None
     request_id: str | None = None
+    items: tuple[str, ...] = ()
+    source: str = ""
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold; the whole answer stands with its attempt."""

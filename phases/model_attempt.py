@@ -121,7 +121,7 @@ async def _attempt(turn: Turn, ports: Ports, chosen: _Chosen, candidate: Candida
         request_id=reply.request_id,
         response=payload_of(raw),
     )
-    changes = {"progress": progress, "reply": _numbered(reply, turn)}
+    changes = {"progress": progress, "reply": evolve(_numbered(reply, turn), source=request.source)}
     event = "tools_requested" if reply.calls else "output_received"
     return Report(event, changes, records=(ended,))
 

@@ -20,7 +20,7 @@ from phasewalk.machine.ports import Ports, ToolContext, ToolInfo
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import EffectSettled, Record, ToolEnded, ToolStarted
 from phasewalk.machine.text import ERROR_CHARS, storable
-from phasewalk.machine.turn import Exchange, ToolCall, ToolResult, Turn
+from phasewalk.machine.turn import Exchange, ModelReply, ToolCall, ToolResult, Turn
 from phasewalk.machine.words import TOOL_ROUNDS
 from phasewalk.phases.policy import denial
 from phasewalk.phases.tools.serialise import as_text
@@ -43,13 +43,15 @@ async def tool_rounds(turn: Turn, ports: Ports) -> Report:
         await work.run()
     except asyncio.CancelledError:
         await ports.log.describe(*work.stopped_rows())
-        ports.keep(**_changes(turn, work, turn.reply.text))
+        ports.keep(**_changes(turn, work))
         raise
-    return Report("results_ready", _changes(turn, work, turn.reply.text), detail=work.summary(), records=())
+    return Report("results_ready", _changes(turn, work), detail=work.summary(), records=())
 
 
-def _changes(turn: Turn, work: "_Round", said: str | None) -> dict[str, object]:
-    exchange = Exchange(work.calls, tuple(work.results[call.call_id] for call in work.calls), said or "")
+def _changes(turn: Turn, work: "_Round") -> dict[str, object]:
+    reply = turn.reply or ModelReply(None)
+    results = tuple(work.results[call.call_id] for call in work.calls)
+    exchange = Exchange(work.calls, results, reply.text or "", reply.items, reply.source)
     return {
         "exchanges": (*turn.exchanges, exchange),
         "progress": evolve(turn.progress, rounds=turn.progress.rounds + 1),

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from phasewalk.machine.history import overflow
+from phasewalk.machine.ports import Earlier
 from phasewalk.machine.records import HistoryTrimmed
 from phasewalk.machine.turn import HistoryEntry, ToolCall
 
@@ -15,6 +16,17 @@ _WINDOW = (
     "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
     " WHERE trimmed_us IS NULL ORDER BY entry_id"
 )
+
+_EARLIER = (
+    "SELECT m.text, coalesce(("
+    "  SELECT json_group_array(DISTINCT json_extract(s.value, '$.family')) FROM contract AS c,"
+    "   json_each(c.body, '$.schemas') AS s WHERE c.hash = t.contract_hash AND json_extract(s.value, '$.name') IN ("
+    "    SELECT name FROM tool_call WHERE turn_id = t.turn_id AND status = 'ok')), '[]')"
+    " FROM (SELECT * FROM turn ORDER BY turn_id DESC LIMIT 500) AS t"
+    " JOIN message AS m ON m.turn_id = t.turn_id AND m.role = 'user'"
+    " WHERE t.user_id = ? AND t.channel_id = ? AND t.ended_us IS NOT NULL ORDER BY t.turn_id DESC LIMIT ?"
+)
+"""What the newest turns were about; only among the last 500 of all, which bounds the work without an index."""
 
 
 def window(connection: sqlite3.Connection) -> list[HistoryEntry]:
@@ -52,6 +64,11 @@ class SqliteMemory:
     async def window(self) -> Sequence[HistoryEntry]:
         """See `Memory.window`."""
         return window(self._reader)
+
+    async def earlier(self, user_id: str, channel_id: str, limit: int) -> Sequence[Earlier]:
+        """See `Memory.earlier`."""
+        found = self._reader.execute(_EARLIER, (user_id, channel_id, limit)).fetchall()
+        return [Earlier(said, tuple(json.loads(families))) for said, families in reversed(found)]
 
     async def remembered(self, user_id: str) -> Sequence[str]:
         """See `Memory.remembered`."""

@@ -240,6 +240,92 @@ CREATE TABLE fact (
 
 CREATE INDEX fact_of_user ON fact (user_id, number);
 
+CREATE TABLE task (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    channel_id TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at_us INTEGER NOT NULL,
+    due_us INTEGER,
+    done_us INTEGER,
+    due TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', due_us / 1000000.0, 'unixepoch')) VIRTUAL
+) STRICT;
+
+CREATE INDEX task_of_user ON task (user_id, number);
+CREATE INDEX task_due ON task (due_us) WHERE done_us IS NULL AND due_us IS NOT NULL;
+
+CREATE TABLE circuit (
+    provider TEXT PRIMARY KEY,
+    opened_us INTEGER,
+    open_until_us INTEGER,
+    cleared_us INTEGER NOT NULL DEFAULT 0,
+    probe_turn_id TEXT,
+    probe_until_us INTEGER,
+    opened TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', opened_us / 1000000.0, 'unixepoch')) VIRTUAL,
+    open_until TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', open_until_us / 1000000.0, 'unixepoch')) VIRTUAL,
+    CHECK ((opened_us IS NULL) = (open_until_us IS NULL)),
+    CHECK ((probe_turn_id IS NULL) = (probe_until_us IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE circuit_failure (
+    provider TEXT NOT NULL REFERENCES circuit (provider),
+    turn_id TEXT NOT NULL REFERENCES turn (turn_id),
+    at_us INTEGER NOT NULL,
+    reason TEXT NOT NULL REFERENCES reason (code),
+    at TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', at_us / 1000000.0, 'unixepoch')) VIRTUAL,
+    PRIMARY KEY (provider, turn_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX circuit_failure_by_time ON circuit_failure (provider, at_us);
+CREATE INDEX circuit_failure_of_turn ON circuit_failure (turn_id);
+
+CREATE TABLE approval (
+    approval_id TEXT PRIMARY KEY,
+    turn_id TEXT NOT NULL REFERENCES turn (turn_id),
+    tool TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    user_name TEXT NOT NULL,
+    channel_id TEXT NOT NULL,
+    asked_us INTEGER NOT NULL,
+    approved_us INTEGER,
+    approved_by TEXT,
+    used_us INTEGER,
+    used_turn_id TEXT REFERENCES turn (turn_id),
+    asked TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', asked_us / 1000000.0, 'unixepoch')) VIRTUAL,
+    CHECK ((approved_us IS NULL) = (approved_by IS NULL)),
+    CHECK ((used_us IS NULL) = (used_turn_id IS NULL)),
+    CHECK (used_us IS NULL OR approved_us IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX approval_open ON approval (user_id, tool) WHERE used_us IS NULL;
+CREATE INDEX approval_of_turn ON approval (turn_id);
+CREATE INDEX approval_used_by ON approval (used_turn_id) WHERE used_turn_id IS NOT NULL;
+
+CREATE TABLE summary (
+    summary_id INTEGER PRIMARY KEY,
+    channel_id TEXT NOT NULL,
+    upto_entry_id INTEGER NOT NULL,
+    turn_id TEXT NOT NULL REFERENCES turn (turn_id),
+    text TEXT NOT NULL,
+    at_us INTEGER NOT NULL,
+    at TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', at_us / 1000000.0, 'unixepoch')) VIRTUAL
+) STRICT;
+
+CREATE INDEX summary_of_channel ON summary (channel_id, upto_entry_id);
+CREATE INDEX summary_of_turn ON summary (turn_id);
+
+CREATE TABLE operator_action (
+    action_id INTEGER PRIMARY KEY,
+    at_us INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    what TEXT NOT NULL,
+    target TEXT NOT NULL,
+    before TEXT,
+    after TEXT,
+    at TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', at_us / 1000000.0, 'unixepoch')) VIRTUAL
+) STRICT;
+
 CREATE TABLE ignored_message (
     process_id INTEGER NOT NULL REFERENCES process (process_id),
     channel_id TEXT NOT NULL,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from phasewalk.machine.deadlines import Clock, SystemClock
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ModelRequest
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import ModelRequest, Picture, PictureRequest, ProviderError
+from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import ModelReply
 from phasewalk.phases.providers.openai_faults import Asked
 from phasewalk.phases.providers.openai_reply import read_reply
@@ -63,6 +65,10 @@ class OpenAIChatProvider:
         link = await self._opened()
         answered = await link.post(json.loads(body_text(request)), asked)
         return read_reply(asked, answered), asked.clean(answered.text)
+
+    async def pictures(self, request: PictureRequest) -> tuple[Picture, ...]:
+        """The pictures; raises `ProviderError`."""
+        raise ProviderError(FailureKind.PERMANENT, Reason.MISSING_CAPABILITY, f"{request.provider} makes no pictures")
 
     async def aclose(self) -> None:
         """End the connections; the next call opens new ones."""

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
-from phasewalk.machine.ports import ModelRequest
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import ModelRequest, Picture, PictureRequest, ProviderError
+from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import storable
 from phasewalk.machine.turn import ModelReply, ToolCall
 from phasewalk.machine.words import Kind
@@ -85,6 +87,10 @@ class RulesProvider:
         calls = [{"id": c.provider_id, "name": c.name, "arguments": c.arguments} for c in reply.calls]
         said = {"decided_by": decision.decided_by, "content": reply.text, "tool_calls": calls}
         return reply, _json({**said, "finish_reason": reply.finish_reason})
+
+    async def pictures(self, request: PictureRequest) -> tuple[Picture, ...]:
+        """Always raises: rules draw nothing."""
+        raise ProviderError(FailureKind.PERMANENT, Reason.MISSING_CAPABILITY, f"{request.provider} makes no pictures")
 
     def _decide(self, request: ModelRequest) -> Decision:
         if request.exchanges:
