@@ -56,3 +56,14 @@ def skip_of(candidate: Candidate, required: tuple[str, ...], needed_tokens: int 
     if candidate.window and needed_tokens > candidate.window:
         return Skip(candidate, Reason.CONTEXT_LIMIT, {"needed_tokens": needed_tokens, "window": candidate.window})
     return None
+
+
+def model_for(candidate: Candidate, *, on_retry_model: bool, images: bool, factual: bool) -> str:
+    """The candidate's model after a rate limit, for images, for facts, else its own (ENV-15, ENV-22)."""
+    if on_retry_model and candidate.retry_model:
+        return candidate.retry_model
+    if images and candidate.vision_model:
+        return candidate.vision_model
+    if factual and candidate.factual_model:
+        return candidate.factual_model
+    return candidate.model

@@ -74,6 +74,7 @@ class Contract:
     capabilities: tuple[str, ...]
     limits: Limits
     asks_back: bool = False
+    stickers: tuple[str, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         beyond = set(self.required) - set(self.offered)

@@ -12,8 +12,32 @@ from phasewalk.machine.records import Record
 from phasewalk.machine.table import Table
 from phasewalk.machine.turn import FIELDS, Turn
 
-Witness = Callable[[Turn, Step, str, int, float], tuple[Record, ...]]
-"""Rows that explain a step: (turn after the report, step, phase that ended, wall clock in us, monotonic seconds)."""
+
+@frozen
+class Stepped:
+    """A step as it is explained: the turn after the report, the phase that ended and how, and the row taken.
+
+    `now_us` on the wall clock, `now` in seconds on the monotonic one.
+    """
+
+    turn: Turn
+    step: Step
+    phase: str
+    event: str
+    now_us: int
+    now: float
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a failed call is followed by no further one."""
+        return self.event in FAILED and self.step.row.cause is None
+
+
+FAILED = frozenset({"attempt_failed", "envelope_rejected"})
+"""Events by which a model call has failed."""
+
+Witness = Callable[[Stepped], tuple[Record, ...]]
+"""Rows that explain a step."""
 
 
 @frozen
@@ -22,7 +46,7 @@ class Definition:
 
     table: Table
     phases: Mapping[str, Phase]
-    witness: Witness = lambda *_: ()
+    witness: Witness = lambda _: ()
     engine: Engine[Asked] = field(init=False)
 
     @engine.default

@@ -19,6 +19,7 @@ class FailureKind(StrEnum):
     """The rows of FB-13: what sort of failure it was, whatever its exact reason."""
 
     UNUSABLE = "unusable_output"
+    INCOMPLETE = "incomplete_answer"
     RATE_LIMITED = "rate_limited"
     TRANSIENT = "transient"
     PERMANENT = "permanent"
@@ -66,6 +67,8 @@ _K = FailureKind
 RULES: dict[tuple[FailureKind, bool], Rule] = {
     (_K.UNUSABLE, False): Rule("unusable output: retry, then fall back", Retry.ATTEMPTS, True),
     (_K.UNUSABLE, True): Rule("unusable output after effects: same call, tools withheld", Retry.ATTEMPTS, False, True),
+    (_K.INCOMPLETE, False): Rule("incomplete answer: the same candidate once more", Retry.ATTEMPTS, False),
+    (_K.INCOMPLETE, True): Rule("incomplete answer after effects: the same candidate once more", Retry.ATTEMPTS, False),
     (_K.RATE_LIMITED, False): Rule("rate limit: wait, then fall back", Retry.ATTEMPTS, True),
     (_K.RATE_LIMITED, True): Rule("rate limit after effects: same call after fixed delays", Retry.DELAYS, False),
     (_K.TRANSIENT, False): Rule("transient failure: retry, then fall back", Retry.ATTEMPTS, True),
@@ -87,7 +90,8 @@ class Progress:
 
     `failures` counts unusable replies of the present call in a row, `delays_used` the post-effect delays
     spent; a usable reply resets both. `calls` and `rounds` count over the whole turn. `delay` is what the
-    next visit waits first, seconds. `considered` is the number of `fallback_step` rows so far.
+    next visit waits first, seconds. `considered` is the number of `fallback_step` rows so far. `probing` says that
+    this turn tries a provider whose circuit was open: it may be asked once (FB-15).
     """
 
     candidate: int = 0
@@ -100,6 +104,7 @@ class Progress:
     shrunk: bool = False
     tools_withheld: bool = False
     considered: int = 0
+    probing: bool = False
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold: the numbers that are not zero."""
@@ -176,6 +181,8 @@ def allowance(
 
 
 def _attempts_left(rule: Rule, progress: Progress, limits: Limits) -> int:
+    if progress.probing:
+        return 0
     if rule.retry is Retry.DELAYS:
         return max(len(limits.post_effect_delays) - progress.delays_used, 0)
     return max(limits.attempts - progress.failures - 1, 0)
@@ -185,6 +192,8 @@ def _delay(rule: Rule, failure: Failure, progress: Progress, limits: Limits, *, 
     if rule.retry is Retry.DELAYS:
         spent = min(progress.delays_used, len(limits.post_effect_delays) - 1)
         return limits.post_effect_delays[spent] if limits.post_effect_delays else 0.0
+    if failure.kind is FailureKind.INCOMPLETE:
+        return 0.0  # nothing is wrong with the provider
     backoff = min(limits.backoff * 2.0**progress.failures, limits.backoff_cap) * (1.0 - 0.25 * failure.jitter)
     if to_retry_model or failure.retry_after is None:
         return backoff
@@ -210,6 +219,7 @@ def advanced(
             delays_used=0,
             delay=0.0,
             tools_withheld=False,
+            probing=False,
         )
     if cause is Cause.RETRY and failure is not None:
         allowed = allowance(failure, effects, candidates, progress=progress, limits=limits, time_left=0.0)
@@ -224,4 +234,4 @@ def advanced(
         )
     if cause is Cause.SHRUNK:
         return evolve(progress, shrunk=True, delay=0.0)
-    return evolve(progress, failures=0, delays_used=0, delay=0.0)
+    return evolve(progress, failures=0, delays_used=0, delay=0.0, probing=False)

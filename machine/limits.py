@@ -20,6 +20,9 @@ class Limits:
     claims: int = 3
     recover_within: float = 900.0
     post_effect_delays: tuple[float, ...] = (1.0, 3.0)
+    circuit_failures: int = 3
+    circuit_window: float = 300.0
+    circuit_cooldown: float = 1800.0
 
 
 MODEL_CALL_FLOOR = 1.0

@@ -3,11 +3,11 @@
 Owns the order of reasons, the meaning of outcomes, and when which notice is due. Writes and sends nothing.
 """
 
-from phasewalk.machine.effects import EffectKind, delivered_to_person, has_side_effects, unresolved
+from phasewalk.machine.effects import EffectKind, EffectState, delivered_to_person, has_side_effects, unresolved
 from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Stop, Turn
-from phasewalk.machine.words import NoticeCode, Outcome
+from phasewalk.machine.words import NoticeCode, Outcome, Owner
 
 _STOPPING = frozenset(
     {
@@ -174,3 +174,9 @@ def first_reason_of(turn: Turn) -> Reason | None:
 def reason_phase_of(turn: Turn, phase: str) -> str:
     """The phase in which the reason arose."""
     return turn.stop.phase if turn.stop else phase
+
+
+def owner_of(turn: Turn) -> Owner | None:
+    """Who made the text that the person sees (CON-28): a tool's stands where neither model nor notice replaced it."""
+    spoke = any(e.kind is EffectKind.VISIBLE_TEXT and e.state is EffectState.DONE for e in turn.effects)
+    return turn.owner or (Owner.TOOL if spoke else None)

@@ -10,6 +10,7 @@ from typing import Protocol
 from attrs import field, frozen
 
 from phasewalk.machine.candidates import Candidate
+from phasewalk.machine.circuit import CircuitAnswer
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.deadlines import Clock, Commit
 from phasewalk.machine.effects import Effect, EffectKind
@@ -22,6 +23,7 @@ from phasewalk.machine.turn import (
     Exchange,
     HistoryEntry,
     ModelReply,
+    Picture,
     Prompt,
     Speech,
     Trigger,
@@ -159,14 +161,6 @@ class PictureRequest:
     images: tuple[str, ...] = ()
 
 
-@frozen
-class Picture:
-    """A picture as made: its bytes and their media type."""
-
-    data: bytes
-    media_type: str = "image/png"
-
-
 class Provider(Protocol):
     """One way to reach models."""
 
@@ -182,7 +176,10 @@ class Provider(Protocol):
 
 @frozen
 class ToolContext:
-    """What a tool is told about who asks; chat fields are empty in background turns (TURN-17)."""
+    """What a tool is told about who asks; chat fields are empty in background turns (TURN-17).
+
+    `readable_channels` are the ids of the channels that the person may read, as far as that is known.
+    """
 
     turn_id: str
     user_id: str
@@ -191,6 +188,7 @@ class ToolContext:
     channel_name: str
     guild_id: str
     now_us: int
+    readable_channels: tuple[str, ...] = ()
 
 
 @frozen
@@ -205,6 +203,36 @@ class ToolInfo:
     owner_only: bool = False
     approval: bool = False
     speaks: bool = False
+
+
+@frozen
+class ApprovalCall:
+    """A call that needs a permission; `arguments` are JSON with sorted keys, so that equal calls are equal texts."""
+
+    turn_id: str
+    tool: str
+    arguments: str
+    user_id: str
+    user_name: str
+    channel_id: str
+    now_us: int
+
+
+class Circuits(Protocol):
+    """Which providers are left alone for a while (FB-15). What turns report goes to the log as `CircuitNoted`."""
+
+    async def admit(self, provider: str, turn_id: str, now_us: int, until_us: int) -> CircuitAnswer:
+        """What the provider's circuit says; a half-open one makes one turn its probe, at most until `until_us`."""
+
+
+class Approvals(Protocol):
+    """Permissions of single tool calls: exactly this tool with these arguments, for this person, once (CON-26)."""
+
+    async def take(self, call: ApprovalCall) -> bool:
+        """Use up a permission of this call; False when there is none."""
+
+    async def ask(self, call: ApprovalCall) -> str:
+        """List the call as waiting for a permission; the id to permit it by, the same for the same call."""
 
 
 class Tools(Protocol):
@@ -275,6 +303,11 @@ class Settings:
     incognito: bool = False
     notices: Mapping[NoticeCode, str] = field(factory=dict)
     vocabulary: object = None
+    stickers: tuple[str, ...] = ()
+    staff_roles: tuple[str, ...] = ()
+    channel_families: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    privileges: Mapping[str, str] = field(factory=dict)
+    family_labels: Mapping[str, str] = field(factory=dict)
 
 
 @frozen
@@ -291,4 +324,6 @@ class Ports:
     providers: Mapping[str, Provider]
     surface: Surface
     admission: Admission
+    circuits: Circuits
+    approvals: Approvals
     keep: Callable[..., None]

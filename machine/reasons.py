@@ -48,6 +48,7 @@ class Reason(StrEnum):
     EMPTY_ANSWER = "empty_answer"
     TRUNCATED = "truncated"
     ENVELOPE_INVALID = "envelope_invalid"
+    COMPOUND_INCOMPLETE = "compound_incomplete"
     UNKNOWN_PROVIDER = "unknown_provider"
     UNCONFIGURED_PROVIDER = "unconfigured_provider"
     MISSING_CAPABILITY = "missing_capability"
@@ -128,6 +129,7 @@ _TABLE: dict[Reason, tuple[Severity, str]] = {
     Reason.EMPTY_ANSWER: ("warning", "the model returned no text where one was due"),
     Reason.TRUNCATED: ("warning", "the model's answer was cut off"),
     Reason.ENVELOPE_INVALID: ("warning", "the model's answer does not match the envelope schema"),
+    Reason.COMPOUND_INCOMPLETE: ("warning", "the answer left out a part of a request for several things"),
     Reason.UNKNOWN_PROVIDER: ("error", "the candidate names an api that does not exist"),
     Reason.UNCONFIGURED_PROVIDER: ("error", "the provider has no key"),
     Reason.MISSING_CAPABILITY: ("warning", "the candidate lacks a capability that this task requires"),

@@ -6,6 +6,7 @@ Times `*_us` are integer microseconds since the epoch, `mono_ns` nanoseconds on 
 
 from attrs import define
 
+from phasewalk.machine.circuit import CircuitEvent
 from phasewalk.machine.documents import Payload
 from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.reasons import Reason
@@ -155,6 +156,22 @@ class FallbackConsidered:
 
 
 @define
+class CircuitNoted:
+    """What a turn reports about a provider that it asked (FB-15); `reason` where it failed.
+
+    The limits are those of the turn: so many `failures` within `window_us` open the circuit for `cooldown_us`.
+    """
+
+    provider: str
+    event: CircuitEvent
+    at_us: int
+    reason: Reason | None
+    failures: int
+    window_us: int
+    cooldown_us: int
+
+
+@define
 class ToolStarted:
     """A tool call was asked for and is about to run."""
 
@@ -236,6 +253,7 @@ Record = (
     | AttemptStarted
     | AttemptEnded
     | FallbackConsidered
+    | CircuitNoted
     | ToolStarted
     | ToolEnded
     | EffectIntended

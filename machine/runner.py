@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, frozen
 
 from phasewalk.machine.deadlines import Clock
-from phasewalk.machine.definition import Definition
+from phasewalk.machine.definition import Definition, Stepped
 from phasewalk.machine.documents import Encoded, encode, json_of
 from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError
 from phasewalk.machine.guards import Asked
@@ -249,7 +249,7 @@ class Runner:
         now_us = self._clock.now_us()
         try:
             step = self._definition.engine.step(turn.turn_id, phase, report.event, Asked(turn, now, now_us))
-            witnessed = self._definition.witness(turn, step, phase, now_us, now)
+            witnessed = self._definition.witness(Stepped(turn, step, phase, report.event, now_us, now))
         except Exception as error:
             if report.event == "crashed":
                 raise

@@ -2,7 +2,7 @@
 
 from phasewalk.machine.documents import json_of, payload_of
 from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.outcomes import first_reason_of
+from phasewalk.machine.outcomes import first_reason_of, owner_of
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import ContractFrozen, Record, TurnEnded, TurnMoved, TurnOpened
 from phasewalk.machine.text import storable
@@ -54,7 +54,7 @@ def ended_row(turn: Turn, outcome: Outcome, reason: Reason, reason_phase: str, n
         reason=reason,
         reason_phase=reason_phase,
         first_reason=first_reason_of(turn),
-        owner=turn.owner,
+        owner=owner_of(turn),
         notice_code=notices[0] if notices else None,
         reply_message_id=receipts[0] if receipts else None,
         attempts=turn.progress.calls,

@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 from attrs import define, field
 
+from phasewalk.machine.circuit import CircuitAnswer
 from phasewalk.machine.deadlines import Commit
+from phasewalk.machine.ports import ApprovalCall
 from phasewalk.machine.records import Record, TurnOpened
 
 
@@ -170,3 +172,38 @@ class MemoryLog:
     def of(self, turn_id: str) -> list[Record]:
         """The records of one turn, in order."""
         return [record for owner, record in self.rows if owner == turn_id]
+
+
+class ClosedCircuits:
+    """Circuits that let everybody pass; `answers` may say otherwise, by provider. Remembers who was asked about."""
+
+    def __init__(self, **answers: CircuitAnswer) -> None:
+        """`answers` are given every time."""
+        self.asked: list[str] = []
+        self._answers = answers
+
+    async def admit(self, provider: str, turn_id: str, now_us: int, until_us: int) -> CircuitAnswer:  # noqa: ARG002 - the port's signature
+        """As constructed."""
+        self.asked.append(provider)
+        return self._answers.get(provider, CircuitAnswer())
+
+
+class MemoryApprovals:
+    """Permissions in memory: `permitted` holds (tool, arguments), each used once; `waiting` what was asked for."""
+
+    def __init__(self, *permitted: tuple[str, str]) -> None:
+        """Permissions to begin with."""
+        self.permitted = list(permitted)
+        self.waiting: list[ApprovalCall] = []
+
+    async def take(self, call: ApprovalCall) -> bool:
+        """Use one up."""
+        if (call.tool, call.arguments) not in self.permitted:
+            return False
+        self.permitted.remove((call.tool, call.arguments))
+        return True
+
+    async def ask(self, call: ApprovalCall) -> str:
+        """`approval-N`."""
+        self.waiting.append(call)
+        return f"approval-{len(self.waiting)}"

@@ -29,7 +29,11 @@ class Attachment:
 
 @frozen
 class Trigger:
-    """What opened a turn. `key` is claimed once for ever (TURN-10); ids are strings of digits."""
+    """What opened a turn. `key` is claimed once for ever (TURN-10); ids are strings of digits.
+
+    `roles` are the ids of the person's roles. `plan_only` and `incognito` restrict this turn as the policy's
+    switches restrict all (CON-10).
+    """
 
     key: str
     kind: Kind
@@ -47,6 +51,9 @@ class Trigger:
     reply_to: str = ""
     attachments: tuple[Attachment, ...] = ()
     author_kind: str = "person"
+    roles: tuple[str, ...] = ()
+    plan_only: bool = False
+    incognito: bool = False
 
     @property
     def speaks_to_bot(self) -> bool:
@@ -180,14 +187,34 @@ class Envelope:
 
 
 @frozen
+class Picture:
+    """A picture as made: its bytes and their media type."""
+
+    data: bytes
+    media_type: str = "image/png"
+
+
+@frozen
 class Speech:
-    """One thing to deliver: `kind` is an effect kind, `target` a channel name, `notice` set for fixed texts."""
+    """One thing to deliver: `kind` is an effect kind, `target` a channel name, `notice` set for fixed texts.
+
+    Of kind `picture`, `text` describes what is to be made, `count` says how many, `edit` whether the images of the
+    message are to be changed; `pictures` are there once they are made.
+    """
 
     kind: str
     target: str
     text: str
     reply_to: str = ""
     notice: NoticeCode | None = None
+    count: int = 0
+    edit: bool = False
+    pictures: tuple[Picture, ...] = ()
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold: what says something, and never the bytes of pictures."""
+        names = (name for name in fields_dict(Speech) if name != "pictures")
+        return {name: getattr(self, name) for name in names if getattr(self, name)}
 
 
 @frozen
@@ -198,12 +225,7 @@ class Plan:
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold: enough to deliver it after a crash."""
-        return {
-            "speeches": [
-                {name: getattr(speech, name) for name in fields_dict(Speech) if getattr(speech, name)}
-                for speech in self.speeches
-            ],
-        }
+        return {"speeches": self.speeches}
 
     def __bool__(self) -> bool:
         return bool(self.speeches)
@@ -232,7 +254,11 @@ class Stop:
 
 @frozen
 class Turn:
-    """Everything known of one turn. Fields that a phase may set are named by that phase."""
+    """Everything known of one turn. Fields that a phase may set are named by that phase.
+
+    `admitted` are the providers whose circuit let this turn pass, `asking` the one that is being asked. `reminder`
+    tells the next model call what an incomplete answer left out (CON-27).
+    """
 
     turn_id: str
     machine: str
@@ -253,7 +279,10 @@ class Turn:
     failure: Failure | None = None
     first_failure: Failure | None = None
     skipped: tuple[str, ...] = ()
+    admitted: tuple[str, ...] = ()
+    asking: str = ""
     missing: tuple[str, ...] = ()
+    reminder: str = ""
     envelope: Envelope | None = None
     plan: Plan | None = None
     delivered: tuple[Delivered, ...] = ()
@@ -308,7 +337,10 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "failure": (Failure, type(None)),
     "first_failure": (Failure,),
     "skipped": (tuple,),
+    "admitted": (tuple,),
+    "asking": (str,),
     "missing": (tuple,),
+    "reminder": (str,),
     "envelope": (Envelope,),
     "plan": (Plan,),
     "delivered": (tuple,),

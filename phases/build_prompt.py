@@ -17,9 +17,16 @@ from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import clipped, storable
 from phasewalk.machine.turn import HistoryEntry, Prompt, Trigger, Turn
 from phasewalk.machine.words import BUILD_PROMPT, Cause
+from phasewalk.phases.policy import is_incognito
 
 NAME_CHARS = 80
 LINE_CHARS = 200
+IMAGES_MOST = 8
+"""So many images of a message are shown to a model."""
+
+IMAGE_TOKENS = 1000
+"""What one image is taken to cost."""
+
 CHARS_PER_TOKEN = 3
 """A cautious guess: real tokenizers make fewer tokens of most texts."""
 
@@ -105,6 +112,12 @@ def estimated_tokens(*texts: str) -> int:
     return sum(len(text) for text in texts) // CHARS_PER_TOKEN + RESERVED_TOKENS
 
 
+def images_of(trigger: Trigger) -> tuple[str, ...]:
+    """The addresses of the message's images, https or data, the first few of them."""
+    images = (a.url for a in trigger.attachments if a.media_type.startswith("image/"))
+    return tuple(url for url in images if url.startswith(("https://", "data:image/")))[:IMAGES_MOST]
+
+
 async def build_prompt(turn: Turn, ports: Ports) -> Report:
     """Report `prompt_built`, or `prompt_too_large` when no candidate's window can hold it."""
     contract = turn.contract
@@ -116,17 +129,18 @@ async def build_prompt(turn: Turn, ports: Ports) -> Report:
         if not history:
             return Report("prompt_too_large", reason=Reason.CONTEXT_LIMIT, detail={"history": 0})
         history = shrunk(history)
-    known = [] if settings.incognito else await ports.memory.remembered(turn.trigger.user_id)
+    known = [] if is_incognito(settings, turn.trigger) else await ports.memory.remembered(turn.trigger.user_id)
     persona = persona_of(settings)
     context = context_of(settings, contract, ports.clock.now_us())
     user = user_part(turn.trigger, known)
-    needed = estimated_tokens(persona, context, user, *(entry.text for entry in history))
-    least = estimated_tokens(persona, context, user)
+    images = images_of(turn.trigger)
+    least = estimated_tokens(persona, context, user) + IMAGE_TOKENS * len(images)
+    needed = least + estimated_tokens(*(entry.text for entry in history)) - RESERVED_TOKENS
     windows = [candidate.window for candidate in contract.candidates]
     if windows and all(window and least > window for window in windows):
         detail = {"needed_tokens": least, "windows": windows}
         return Report("prompt_too_large", reason=Reason.CONTEXT_LIMIT, detail=detail)
-    prompt = Prompt(persona, context, history, user, digest_of(persona), needed)
+    prompt = Prompt(persona, context, history, user, digest_of(persona), needed, images)
     return Report("prompt_built", changes={"prompt": prompt})
 
 

@@ -7,15 +7,18 @@ Invariant: nothing is sent without its committed intent (LOG-03).
 
 import hashlib
 
-from phasewalk.machine.effects import EffectKind
+from attrs import define, field
+
+from phasewalk.machine.effects import EffectKind, delivered_to_person
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.outcomes import notice_due
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Delivered, Plan, Speech, Turn
-from phasewalk.machine.words import DELIVER, Owner
+from phasewalk.machine.words import DELIVER, NoticeCode, Owner
 from phasewalk.phases.notices import notice_text
+from phasewalk.phases.pictures import with_pictures
 
 
 def plan_of(turn: Turn, ports: Ports) -> Plan:
@@ -23,48 +26,88 @@ def plan_of(turn: Turn, ports: Ports) -> Plan:
     if turn.stop is None and turn.plan is not None:
         return turn.plan
     speeches: list[Speech] = []
-    trigger, settings = turn.trigger, ports.settings
+    settings = ports.settings
     code = notice_due(turn)
     if code is not None:
-        text = notice_text(code, settings.notices, turn.missing, turn.failure.retry_after if turn.failure else None)
-        speeches.append(Speech(EffectKind.NOTICE, trigger.channel_name, text, trigger.message_id, code))
+        speeches.append(_notice(turn, ports, code, turn.missing))
     staff = turn.envelope.staff if turn.envelope else None
     if staff is not None and settings.staff_channel:
         speeches.append(Speech(EffectKind.STAFF_NOTE, settings.staff_channel, staff))
     return Plan(tuple(speeches))
 
 
+def _notice(turn: Turn, ports: Ports, code: NoticeCode, missing: tuple[str, ...]) -> Speech:
+    settings, trigger = ports.settings, turn.trigger
+    come_back = turn.failure.retry_after if turn.failure else None
+    text = notice_text(code, settings.notices, missing, come_back, settings.family_labels)
+    return Speech(EffectKind.NOTICE, trigger.channel_name, text, trigger.message_id, code)
+
+
 async def deliver(turn: Turn, ports: Ports) -> Report:
     """Report `delivered`, `delivery_failed` or `delivery_in_doubt`; every speech is tried."""
-    delivered = list(turn.delivered)
-    failed: list[Reason] = []
-    doubtful = False
-    for index, speech in enumerate(plan_of(turn, ports).speeches):
+    work = _Delivery(turn, ports, list(turn.delivered))
+    for speech in plan_of(turn, ports).speeches:
+        await work.say(speech)
+    if work.failed_pictures and not delivered_to_person(ports.effects.all()):
+        await work.excuse()
+    return work.report()
+
+
+@define
+class _Delivery:
+    """The speeches of one turn on their way."""
+
+    turn: Turn
+    ports: Ports
+    delivered: list[Delivered]
+    failed: list[Reason] = field(factory=list)
+    failed_pictures: list[Reason] = field(factory=list)
+    doubtful: bool = False
+    said: int = 0
+
+    async def say(self, speech: Speech) -> None:
+        """Try one speech and keep what became of it."""
+        self.said += 1
         try:
-            delivered.append(await _say(turn, ports, index, speech))
+            self.delivered.append(await _say(self.turn, self.ports, self.said - 1, speech))
         except DeliveryInDoubtError:
-            doubtful = True
+            self.doubtful = True
         except DeliveryError as error:
-            failed.append(error.reason)
+            (self.failed_pictures if speech.kind == EffectKind.PICTURE else self.failed).append(error.reason)
         else:
-            ports.keep(delivered=tuple(delivered), **_owner(turn, speech))
-    changes: dict[str, object] = {"delivered": tuple(delivered)}
-    if doubtful:
-        changes["delivery_reason"] = Reason.DELIVERY_IN_DOUBT
-        return Report("delivery_in_doubt", changes, Reason.DELIVERY_IN_DOUBT)
-    if failed:
-        changes["delivery_reason"] = failed[0]
-        return Report("delivery_failed", changes, failed[0])
-    return Report("delivered", changes)
+            self.ports.keep(delivered=tuple(self.delivered), **_owner(self.turn, speech))
+
+    async def excuse(self) -> None:
+        """A picture that failed without any text beside it is answered with a notice (ENV-26)."""
+        if not self.turn.trigger.speaks_to_bot:
+            return
+        cannot = self.failed_pictures[0] is Reason.MISSING_CAPABILITY
+        code = NoticeCode.UNAVAILABLE if cannot else NoticeCode.ALL_FAILED
+        await self.say(_notice(self.turn, self.ports, code, ("image_generation",) if cannot else ()))
+
+    def report(self) -> Report:
+        """How it went. A failed picture beside an answer that arrived is a flag and no failure."""
+        changes: dict[str, object] = {"delivered": tuple(self.delivered)}
+        if self.failed_pictures:
+            changes["flags"] = (*self.turn.flags, "picture_failed")
+        answered = any(d.speech.kind == EffectKind.ANSWER for d in self.delivered)
+        failed = self.failed if answered else [*self.failed, *self.failed_pictures]
+        if self.doubtful:
+            changes["delivery_reason"] = Reason.DELIVERY_IN_DOUBT
+            return Report("delivery_in_doubt", changes, Reason.DELIVERY_IN_DOUBT)
+        if failed:
+            changes["delivery_reason"] = failed[0]
+            return Report("delivery_failed", changes, failed[0])
+        return Report("delivered", changes)
 
 
 async def _say(turn: Turn, ports: Ports, index: int, speech: Speech) -> Delivered:
-    """Intent, send, receipt; a definite failure is written as such."""
+    """Intent, send, receipt; a definite failure is written as such. Pictures are made behind their intent."""
     key = _key(turn.turn_id, index, speech)
-    detail = {"text": speech.text} | ({"notice": speech.notice} if speech.notice else {})
-    effect = await ports.effects.intend(EffectKind(speech.kind), key, speech.target, detail)
+    effect = await ports.effects.intend(EffectKind(speech.kind), key, speech.target, _detail(speech))
     try:
-        receipt = await ports.surface.send(speech, turn.trigger, key)
+        made = await with_pictures(turn, ports, speech) if speech.kind == EffectKind.PICTURE else speech
+        receipt = await ports.surface.send(made, turn.trigger, key)
     except DeliveryInDoubtError:
         raise
     except DeliveryError as error:
@@ -72,6 +115,14 @@ async def _say(turn: Turn, ports: Ports, index: int, speech: Speech) -> Delivere
         raise
     await ports.effects.done(effect, {"receipt": receipt})
     return Delivered(speech, receipt)
+
+
+def _detail(speech: Speech) -> dict[str, object]:
+    """What is kept of a speech with its intent."""
+    if speech.kind == EffectKind.PICTURE:
+        return {"picture": speech.text, "count": speech.count, "edit": speech.edit}
+    detail: dict[str, object] = {"text": speech.text}
+    return detail | ({"notice": speech.notice} if speech.notice else {})
 
 
 def _owner(turn: Turn, speech: Speech) -> dict[str, object]:
@@ -88,5 +139,5 @@ PHASE = Phase(
     DELIVER,
     deliver,
     {"delivered", "delivery_failed", "delivery_in_doubt"},
-    {"delivered", "delivery_reason", "owner"},
+    {"delivered", "delivery_reason", "owner", "flags"},
 )

@@ -3,26 +3,29 @@
 Asked by the runner at every step; answers only where a failed attempt is followed by no further one.
 """
 
+from phasewalk.machine.definition import Stepped
 from phasewalk.machine.documents import json_of
 from phasewalk.machine.engine import GuardAsked, Step
 from phasewalk.machine.fallback import allowance
 from phasewalk.machine.outcomes import stop_of
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import FallbackConsidered, Record
-from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import Decision
+from phasewalk.phases.circuits import circuit_notes
 
-_FAILED = frozenset({"attempt_failed", "envelope_rejected"})
+
+def explain(seen: Stepped) -> tuple[Record, ...]:
+    """What a step means beyond itself: where fallback ended and why, and what the asked provider's circuit learns."""
+    return (*explain_stop(seen), *circuit_notes(seen))
 
 
-def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) -> tuple[Record, ...]:
+def explain_stop(seen: Stepped) -> tuple[Record, ...]:
     """One row saying why nothing else was tried: `refused` by a guard, or `exhausted` for want of candidates."""
+    turn, step = seen.turn, seen.step
     failure, contract = turn.failure, turn.contract
-    events = set(step.row.events)
-    if not events & _FAILED or step.row.cause is not None or failure is None or contract is None:
+    if not seen.leaves or failure is None or contract is None:
         return ()
-    event = next(iter(events & _FAILED))
-    time_left = turn.deadline - now
+    time_left = turn.deadline - seen.now
     allowed = allowance(
         failure,
         turn.effects,
@@ -31,7 +34,7 @@ def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) ->
         limits=turn.limits,
         time_left=time_left,
     )
-    stop = stop_of(turn, phase, event, failure.reason)
+    stop = stop_of(turn, seen.phase, seen.event, failure.reason)
     refused = _deciding_guard(step)
     exhausted = refused is None or refused["name"] == "candidate_left"
     candidate = contract.candidates[turn.progress.candidate]
@@ -39,7 +42,7 @@ def explain_stop(turn: Turn, step: Step, phase: str, now_us: int, now: float) ->
     return (
         FallbackConsidered(
             step=turn.progress.considered + 1,
-            at_us=now_us,
+            at_us=seen.now_us,
             provider=following.provider if following else candidate.provider,
             model=following.model if following else candidate.model,
             decision=Decision.EXHAUSTED if exhausted else Decision.REFUSED,

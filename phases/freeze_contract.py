@@ -17,27 +17,44 @@ from phasewalk.phases.policy import denial
 
 @frozen
 class Selection:
-    """The tools that the named families come to, and the families that came to nothing."""
+    """The tools that a classification comes to, and the families that came to nothing."""
 
     offered: tuple[ToolInfo, ...]
     required: tuple[str, ...]
     missing: tuple[str, ...]
 
 
-def select(families: tuple[str, ...], executable: tuple[ToolInfo, ...], existing: tuple[ToolInfo, ...]) -> Selection:
-    """The tools of `families` among the executable ones; a family is missing without any or without a required one."""
-    offered: list[ToolInfo] = []
+NEUTRAL = "neutral"
+"""The family of controls, such as asking the person back, that join any selection that is not empty."""
+
+
+def select(
+    asked: Classification,
+    executable: tuple[ToolInfo, ...],
+    existing: tuple[ToolInfo, ...],
+) -> Selection:
+    """The executable tools of the families asked for; a family is missing without any or without a required one.
+
+    Families that are merely warm add what they have and are never missing (CON-03). A narrowed request gets its
+    tools and no others, and they are required (CON-06).
+    """
+    offered: dict[str, ToolInfo] = {}
     required: list[str] = []
     missing: list[str] = []
-    for family in families:
-        members = [tool for tool in executable if tool.family == family]
+    for family in asked.families:
+        members = {tool.schema.name: tool for tool in executable if tool.family == family}
         needed = {tool.schema.name for tool in existing if tool.required_for == family}
-        names = {tool.schema.name for tool in members}
-        if not members or not needed <= names:
+        if asked.tools:
+            members = {name: tool for name, tool in members.items() if name in asked.tools}
+            needed = set(asked.tools)
+        if not members or not needed <= set(members):
             missing.append(family)
-        offered.extend(members)
-        required.extend(sorted(needed & names))
-    return Selection(tuple(offered), tuple(required), tuple(missing))
+        offered |= members
+        required.extend(sorted(needed & set(members)))
+    for tool in executable:
+        if tool.family in asked.warm or (offered and tool.family == NEUTRAL):
+            offered[tool.schema.name] = tool
+    return Selection(tuple(offered.values()), tuple(required), tuple(missing))
 
 
 async def freeze_contract(turn: Turn, ports: Ports) -> Report:
@@ -47,8 +64,8 @@ async def freeze_contract(turn: Turn, ports: Ports) -> Report:
     if classification.selection == "unknown" and settings.unclear == "ask" and trigger.speaks_to_bot:
         return Report("request_unclear", reason=Reason.REQUEST_UNCLEAR, detail={"evidence": classification.evidence})
     existing = tuple(ports.tools.all().values())
-    executable = tuple(tool for tool in existing if denial(tool, settings, trigger.user_id) is None)
-    selection = select(classification.families, executable, existing)
+    executable = tuple(tool for tool in existing if denial(tool, settings, trigger) is None)
+    selection = select(classification, executable, existing)
     if selection.missing and trigger.speaks_to_bot:
         return Report(
             "requirement_unavailable",
@@ -83,6 +100,7 @@ def _contract(
         capabilities=("tools",) if offered else (),
         limits=settings.limits,
         asks_back=classification.selection == "unknown",
+        stickers=settings.stickers,
     )
 
 

@@ -13,7 +13,7 @@ from phasewalk.phases import (
     tool_rounds,
     validate_envelope,
 )
-from phasewalk.phases.explain import explain_stop
+from phasewalk.phases.explain import explain
 
 PHASES = {
     module.PHASE.name: module.PHASE
@@ -33,4 +33,4 @@ PHASES = {
 
 def turn_machine() -> Definition:
     """The machine of a reply turn."""
-    return Definition(TURN_TABLE, PHASES, explain_stop)
+    return Definition(TURN_TABLE, PHASES, explain)

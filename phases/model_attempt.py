@@ -1,28 +1,32 @@
 """Phase `model_attempt`: one model call, of one candidate, for whatever reason the table gives.
 
-Owns the walk over candidates that must be skipped, the total limit around the call, and the rows of `attempt`
-and `fallback_step`. Whether a failure is followed by a retry, a fallback or a stop is not decided here: the
-guards of the table ask the one decision (FB-04).
+Owns the total limit around the call and the rows of `attempt`. Who is asked is the affair of `choosing`; whether
+a failure is followed by a retry, a fallback or a stop is not decided here: the guards of the table ask the one
+decision (FB-04).
 """
 
 import asyncio
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from phasewalk.machine.candidates import Candidate, Skip, skip_of
+from phasewalk.machine.candidates import Candidate, model_for
 from phasewalk.machine.contract import Contract, tools_offered
 from phasewalk.machine.deadlines import CancelledByWorkError, LimitPassedError, within
-from phasewalk.machine.documents import digest_of, json_of, payload_of
+from phasewalk.machine.documents import digest_of, payload_of
 from phasewalk.machine.fallback import Failure, FailureKind, Progress, advanced
 from phasewalk.machine.limits import MODEL_CALL_FLOOR
 from phasewalk.machine.outcomes import no_candidate_reason
 from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import ModelRequest, Ports, Provider, ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.records import AttemptEnded, AttemptStarted, FallbackConsidered, Record
+from phasewalk.machine.records import AttemptEnded, AttemptStarted
 from phasewalk.machine.text import told
 from phasewalk.machine.turn import ModelReply, ToolCall, Turn, identical_calls
-from phasewalk.machine.words import MODEL_ATTEMPT, Cause, Decision
+from phasewalk.machine.words import MODEL_ATTEMPT, Cause
+from phasewalk.phases.choosing import Chosen, choose
+
+FACTUAL = frozenset({"search_browser", "research", "history"})
+"""Families whose turns ask a candidate's factual model (ENV-22)."""
 
 
 def opening(turn: Turn) -> Opening:
@@ -45,60 +49,22 @@ def opening(turn: Turn) -> Opening:
     )
 
 
-@frozen
-class _Chosen:
-    """The candidate to ask, or none; with the rows of what was considered on the way."""
-
-    candidate: Candidate | None
-    progress: Progress
-    rows: tuple[Record, ...]
-    skipped: tuple[str, ...]
-    expired: bool = False
-
-
 async def model_attempt(turn: Turn, ports: Ports) -> Report:
     """Report `output_received`, `tools_requested`, `attempt_failed`, `no_candidate` or `deadline_passed`."""
     if turn.progress.delay > 0:
         await ports.clock.sleep(turn.progress.delay)
-    chosen = _choose(turn, ports)
+    chosen = await choose(turn, _contract_of(turn), ports)
     if chosen.expired:
-        changes = {"progress": chosen.progress, "skipped": chosen.skipped}
-        return Report("deadline_passed", changes, Reason.DEADLINE_PASSED, records=chosen.rows)
+        return Report("deadline_passed", chosen.changes(), Reason.DEADLINE_PASSED, records=chosen.rows)
     if chosen.candidate is None:
-        changes = {"progress": chosen.progress, "skipped": chosen.skipped}
         reason = no_candidate_reason(turn.failure, chosen.skipped)
-        return Report("no_candidate", changes, reason, records=chosen.rows)
+        return Report("no_candidate", chosen.changes(), reason, records=chosen.rows)
     return await _attempt(turn, ports, chosen, chosen.candidate)
 
 
-def _choose(turn: Turn, ports: Ports) -> _Chosen:
-    """The first candidate from the present one on that can be asked; the clock is read before each (TURN-06)."""
-    contract, progress = _contract_of(turn), turn.progress
-    new = turn.cause in (None, Cause.FIRST, Cause.FALLBACK)
-    rows: list[Record] = []
-    skipped = list(turn.skipped)
-    for index in range(progress.candidate, len(contract.candidates)):
-        candidate = contract.candidates[index]
-        time_left = turn.deadline - ports.clock.monotonic()
-        if time_left <= 0:
-            return _Chosen(None, progress, tuple(rows), tuple(skipped), expired=True)
-        needed = turn.prompt.estimated_tokens if turn.prompt else 0
-        skip = skip_of(candidate, contract.capabilities, needed)
-        progress = evolve(progress, candidate=index)
-        if skip is None:
-            if new or index > turn.progress.candidate:
-                rows.append(_taken(candidate, progress, time_left, ports))
-                progress = evolve(progress, considered=progress.considered + 1)
-            return _Chosen(candidate, progress, tuple(rows), tuple(skipped))
-        rows.append(_skipped(skip, progress, time_left, ports))
-        skipped.append(skip.reason)
-        progress = evolve(progress, considered=progress.considered + 1)
-    return _Chosen(None, progress, tuple(rows), tuple(skipped))
-
-
-async def _attempt(turn: Turn, ports: Ports, chosen: _Chosen, candidate: Candidate) -> Report:
+async def _attempt(turn: Turn, ports: Ports, chosen: Chosen, candidate: Candidate) -> Report:
     progress = evolve(chosen.progress, calls=chosen.progress.calls + 1, delay=0.0)
-    ports.keep(progress=progress, skipped=chosen.skipped)
+    ports.keep(**{**chosen.changes(), "progress": progress, "asking": candidate.provider})
     request = _request(turn, candidate, progress)
     provider = ports.providers[candidate.provider]
     await ports.log.write(*chosen.rows, _started(turn, request, provider, progress, ports))
@@ -121,7 +87,11 @@ async def _attempt(turn: Turn, ports: Ports, chosen: _Chosen, candidate: Candida
         request_id=reply.request_id,
         response=payload_of(raw),
     )
-    changes = {"progress": progress, "reply": evolve(_numbered(reply, turn), source=request.source)}
+    changes: dict[str, object] = {
+        "progress": progress,
+        "asking": "",
+        "reply": evolve(_numbered(reply, turn), source=request.source),
+    }
     event = "tools_requested" if reply.calls else "output_received"
     return Report(event, changes, records=(ended,))
 
@@ -130,16 +100,22 @@ def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelReque
     if turn.prompt is None:
         raise AssertionError("model_attempt needs a prompt")
     contract = _contract_of(turn)
-    retrying = progress.on_retry_model and candidate.retry_model
+    model = model_for(
+        candidate,
+        on_retry_model=progress.on_retry_model,
+        images=bool(turn.prompt.images),
+        factual=not FACTUAL.isdisjoint(contract.families),
+    )
     return ModelRequest(
         candidate=candidate,
-        model=candidate.retry_model or candidate.model if retrying else candidate.model,
+        model=model,
         prompt=turn.prompt,
         exchanges=turn.exchanges,
         tools=tuple(contract.schema_of[name] for name in turn.offered),
         turn_id=turn.turn_id,
         kind=turn.kind,
         speaks_to_bot=turn.trigger.speaks_to_bot,
+        reminder=turn.reminder,
     )
 
 
@@ -147,7 +123,7 @@ def _started(turn: Turn, request: ModelRequest, provider: Provider, progress: Pr
     """The row of an attempt."""
     return AttemptStarted(
         n=progress.calls,
-        cause=turn.cause or Cause.FIRST,
+        cause=Cause.PROBE if progress.probing else turn.cause or Cause.FIRST,
         provider=request.candidate.provider,
         model=request.model,
         api=request.candidate.api,
@@ -213,7 +189,8 @@ def _failed(
         message=message,
         response=payload_of(error.response) if error.response else None,
     )
-    changes = {"progress": progress, "failure": failure, "first_failure": turn.first_failure or failure}
+    changes: dict[str, object] = {"progress": progress, "asking": "", "failure": failure}
+    changes["first_failure"] = turn.first_failure or failure
     return Report("attempt_failed", changes, error.reason, records=(ended,))
 
 
@@ -233,32 +210,6 @@ def _label(cause: Cause | None, before: Progress, after: Progress) -> Cause:
     return cause or Cause.FIRST
 
 
-def _taken(candidate: Candidate, progress: Progress, time_left: float, ports: Ports) -> FallbackConsidered:
-    return FallbackConsidered(
-        step=progress.considered + 1,
-        at_us=ports.clock.now_us(),
-        provider=candidate.provider,
-        model=candidate.model,
-        decision=Decision.TAKEN,
-        reason=Reason.OK,
-        rule="FB-10: next in order",
-        values=json_of({"time_left": round(time_left, 1)}),
-    )
-
-
-def _skipped(skip: Skip, progress: Progress, time_left: float, ports: Ports) -> FallbackConsidered:
-    return FallbackConsidered(
-        step=progress.considered + 1,
-        at_us=ports.clock.now_us(),
-        provider=skip.candidate.provider,
-        model=skip.candidate.model,
-        decision=Decision.SKIPPED,
-        reason=skip.reason,
-        rule="FB-11: cannot be asked",
-        values=json_of({**skip.values, "time_left": round(time_left, 1)}),
-    )
-
-
 def _contract_of(turn: Turn) -> Contract:
     if turn.contract is None:
         raise AssertionError("model_attempt needs a contract")
@@ -269,6 +220,6 @@ PHASE = Phase(
     MODEL_ATTEMPT,
     model_attempt,
     {"output_received", "tools_requested", "attempt_failed", "no_candidate", "deadline_passed"},
-    {"progress", "offered", "cause", "skipped", "reply", "failure", "first_failure"},
+    {"progress", "offered", "cause", "skipped", "admitted", "asking", "reply", "failure", "first_failure"},
     opening,
 )

@@ -1,6 +1,7 @@
 """The fixed texts that are not answers (FB-20): what each says unless the operator says otherwise."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from phasewalk.machine.words import NoticeCode
 
@@ -22,13 +23,16 @@ def notice_text(
     configured: Mapping[NoticeCode, str],
     missing: tuple[str, ...] = (),
     come_back: float | None = None,
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The text of a notice; `{missing}` stands for the families that are missing, other braces stay.
 
-    `come_back` is in seconds: when a provider said how long it will refuse, the person is told (ENV-12).
+    `labels` name families in the operator's language. `come_back` is in seconds: when a provider said how long it
+    will refuse, the person is told (ENV-12).
     """
     text = configured.get(code, TEXTS[code])
-    text = text.replace("{missing}", ", ".join(family.replace("_", " ") for family in missing) or "a tool")
+    names = [labels.get(family, family.replace("_", " ")) for family in missing]
+    text = text.replace("{missing}", ", ".join(names) or "a tool")
     if code is NoticeCode.ALL_FAILED and come_back is not None:
         minutes = max(1, round(come_back / 60))
         return f"{text} ({minutes} min)"

@@ -7,6 +7,7 @@ also when the round is stopped (TURN-07).
 
 import asyncio
 import hashlib
+import json
 from collections import Counter
 
 from attrs import define, evolve, field
@@ -16,7 +17,7 @@ from phasewalk.machine.deadlines import LimitPassedError, in_background, within
 from phasewalk.machine.documents import payload_of
 from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.phase import Phase, Report
-from phasewalk.machine.ports import Ports, ToolContext, ToolInfo
+from phasewalk.machine.ports import ApprovalCall, Ports, ToolContext, ToolInfo
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import EffectSettled, Record, ToolEnded, ToolStarted
 from phasewalk.machine.text import ERROR_CHARS, storable
@@ -88,7 +89,7 @@ class _Round:
         """Refuse what may not run; run read-only calls together and mutating ones one after another."""
         reading, mutating = [], []
         for call in self.calls:
-            refused = self._refusal(call)
+            refused = await self._refusal(call)
             if refused is not None:
                 await self._end(call, "refused", *refused)
             elif self.ports.tools.all()[call.name].mutating:
@@ -101,12 +102,12 @@ class _Round:
         for call in calls:
             await self._call(call)
 
-    def _refusal(self, call: ToolCall) -> tuple[Reason, str] | None:
+    async def _refusal(self, call: ToolCall) -> tuple[Reason, str] | None:
         """Why this call does not run, with a sentence for the model (CON-20, CON-24)."""
         if call.name not in self.contract.offered:
             return Reason.NOT_IN_CONTRACT, f"refused: the tool {call.name!r} is not available in this turn"
         tool = self.ports.tools.all().get(call.name)
-        denied = Reason.POLICY_DENIED if tool is None else denial(tool, self.ports.settings, self.turn.trigger.user_id)
+        denied = Reason.POLICY_DENIED if tool is None else denial(tool, self.ports.settings, self.turn.trigger)
         if denied is not None:
             return denied, DENIALS[denied].format(name=repr(call.name))
         if self._repeated(call) > self.contract.limits.identical_calls:
@@ -117,7 +118,27 @@ class _Round:
         problem = self.ports.tools.problem_with(call.name, call.arguments)
         if problem is not None:
             return Reason.ARGUMENTS_INVALID, f"refused: {problem}"
-        return None
+        return await self._unapproved(call) if tool is not None and tool.approval else None
+
+    async def _unapproved(self, call: ToolCall) -> tuple[Reason, str] | None:
+        """A call that needs a permission uses one up, or is listed as waiting for one (CON-26).
+
+        Asked last, so that no permission is spent on a call that does not run, and none asked for one that cannot.
+        """
+        trigger = self.turn.trigger
+        wanted = ApprovalCall(
+            turn_id=self.turn.turn_id,
+            tool=call.name,
+            arguments=canonical(call.arguments),
+            user_id=trigger.user_id,
+            user_name=trigger.user_name,
+            channel_id=trigger.channel_id,
+            now_us=self.ports.clock.now_us(),
+        )
+        if await self.ports.approvals.take(wanted):
+            return None
+        name = await self.ports.approvals.ask(wanted)
+        return Reason.APPROVAL_NEEDED, f"refused: {call.name!r} needs the approval of staff; asked for as {name}"
 
     def _repeated(self, call: ToolCall) -> int:
         """How often this very call has been asked for in this turn, this time included."""
@@ -213,6 +234,12 @@ class _Round:
             guild_id=trigger.guild_id,
             now_us=self.ports.clock.now_us(),
         )
+
+
+def canonical(arguments: str) -> str:
+    """Arguments that were checked, as one text for equal values: keys sorted, no blanks."""
+    value = json.loads(arguments) if arguments.strip() else {}
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def _key(turn_id: str, call_id: str) -> str:

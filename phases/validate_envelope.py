@@ -1,18 +1,19 @@
 """Phase `validate_envelope`: is the reply a usable answer, and what is to be said to whom?
 
-Owns the rules that come after the schema (ENV-01..04, ENV-34) and the plan of an accepted answer. Repairs nothing:
-what does not parse strictly is a failed attempt (ENV-18).
+Owns the rules that come after the schema (ENV-34), and that an answer to a request for several things leaves none
+out (CON-27). Repairs nothing: what does not parse strictly is a failed attempt (ENV-18).
 """
 
 from phasewalk.machine.contract import Contract
-from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.fallback import Failure, FailureKind
+from phasewalk.machine.effects import EffectKind, delivered_to_person
+from phasewalk.machine.fallback import Failure, FailureKind, allowance
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import told
-from phasewalk.machine.turn import Envelope, ModelReply, Plan, Speech, Turn, identical_calls
+from phasewalk.machine.turn import Envelope, ModelReply, Turn, identical_calls
 from phasewalk.machine.words import VALIDATE_ENVELOPE, Owner
+from phasewalk.phases.answers import flags_of_answer, plan_of_answer, unserved
 from phasewalk.phases.envelope import EnvelopeError, clamped, parse_envelope
 from phasewalk.phases.finish import visible_text
 
@@ -36,11 +37,14 @@ async def validate_envelope(turn: Turn, ports: Ports) -> Report:
         envelope, answer, notes = _judged(turn, contract, reply)
     except _RefusedError as refused:
         return _rejected(turn, ports, refused)
-    plan = _plan(turn, contract, envelope, answer)
-    flags = turn.flags
-    if envelope.staff is not None and not contract.staff_channel:
-        flags = (*flags, "staff_note_without_channel")
-    changes: dict[str, object] = {"envelope": envelope, "plan": plan, "flags": flags}
+    left_out = unserved(turn, contract)
+    if left_out and _may_ask_again(turn, ports, contract):
+        return _incomplete(turn, ports, left_out, envelope)
+    plan = plan_of_answer(turn, contract, envelope, answer)
+    flags = [*turn.flags, *flags_of_answer(turn, contract, envelope, ports.settings)]
+    if left_out:
+        flags.append(Reason.COMPOUND_INCOMPLETE)
+    changes: dict[str, object] = {"envelope": envelope, "plan": plan, "flags": tuple(dict.fromkeys(flags))}
     if any(speech.kind == EffectKind.ANSWER for speech in plan.speeches):
         changes["owner"] = Owner.MODEL
     return Report("envelope_accepted", changes, detail={"notes": notes} if notes else {})
@@ -54,8 +58,9 @@ def _judged(turn: Turn, contract: Contract, reply: ModelReply) -> tuple[Envelope
         envelope, notes = clamped(parse_envelope(reply.text), contract.channels)
     except EnvelopeError as error:
         raise _RefusedError(Reason.ENVELOPE_INVALID, str(error)) from error
-    finished = visible_text(envelope.answer)
-    if finished.text is None and turn.trigger.speaks_to_bot and envelope.picture is None:
+    finished = visible_text(envelope.answer, contract.stickers)
+    spoken = envelope.picture is not None or delivered_to_person(turn.effects)
+    if finished.text is None and turn.trigger.speaks_to_bot and not spoken:
         raise _RefusedError(Reason.EMPTY_ANSWER, "the answer to somebody who spoke to the bot is empty", envelope)
     return envelope, finished.text, (*notes, *finished.notes)
 
@@ -69,39 +74,59 @@ def _no_text(turn: Turn, contract: Contract) -> tuple[Reason, str]:
     return Reason.EMPTY_ANSWER, "the reply holds tool calls that were not offered, and no text"
 
 
-def _plan(turn: Turn, contract: Contract, envelope: Envelope, answer: str | None) -> Plan:
-    """What is due to whom: an answer that is needed, asked for, or accompanied by a staff note (ENV-01..04)."""
-    speeches: list[Speech] = []
-    due = envelope.answer_needed or turn.trigger.speaks_to_bot or envelope.staff is not None
-    if answer is not None and due:
-        target = envelope.channel or turn.trigger.channel_name
-        speeches.append(Speech(EffectKind.ANSWER, target, answer, reply_to=turn.trigger.message_id))
-    if envelope.staff is not None and contract.staff_channel:
-        speeches.append(Speech(EffectKind.STAFF_NOTE, contract.staff_channel, envelope.staff))
-    return Plan(tuple(speeches))
+def _may_ask_again(turn: Turn, ports: Ports, contract: Contract) -> bool:
+    """Whether the model can still be sent back for what it left out: once, with tools, and with an attempt left."""
+    if turn.reminder or not turn.offered:
+        return False
+    allowed = allowance(
+        _failure(turn, ports, FailureKind.INCOMPLETE, Reason.COMPOUND_INCOMPLETE, ""),
+        turn.effects,
+        contract.candidates,
+        progress=turn.progress,
+        limits=turn.limits,
+        time_left=turn.deadline - ports.clock.monotonic(),
+    )
+    return allowed.attempts_left > 0 and allowed.delay_fits
+
+
+def _incomplete(turn: Turn, ports: Ports, left_out: tuple[str, ...], envelope: Envelope) -> Report:
+    names = ", ".join(family.replace("_", " ") for family in left_out)
+    failure = _failure(
+        turn, ports, FailureKind.INCOMPLETE, Reason.COMPOUND_INCOMPLETE, f"the answer leaves out: {names}"
+    )
+    changes: dict[str, object] = {
+        "failure": failure,
+        "first_failure": turn.first_failure or failure,
+        "reminder": f"Your answer did not deal with: {names}. Use its tools, or say why that cannot be done.",
+        "envelope": envelope,
+    }
+    return Report("envelope_rejected", changes, Reason.COMPOUND_INCOMPLETE, detail={"left_out": left_out})
 
 
 def _rejected(turn: Turn, ports: Ports, refused: _RefusedError) -> Report:
-    progress, contract = turn.progress, turn.contract
-    candidate = contract.candidates[progress.candidate] if contract else None
-    failure = Failure(
-        kind=FailureKind.UNUSABLE,
-        reason=refused.reason,
-        message=told(refused.message),
-        phase=VALIDATE_ENVELOPE,
-        provider=candidate.provider if candidate else "",
-        model=candidate.model if candidate else "",
-        jitter=ports.ids.fraction(),
-    )
+    failure = _failure(turn, ports, FailureKind.UNUSABLE, refused.reason, refused.message)
     changes: dict[str, object] = {"failure": failure, "first_failure": turn.first_failure or failure}
     if refused.envelope is not None:
         changes["envelope"] = refused.envelope
     return Report("envelope_rejected", changes, refused.reason)
 
 
+def _failure(turn: Turn, ports: Ports, kind: FailureKind, reason: Reason, message: str) -> Failure:
+    candidate = turn.contract.candidates[turn.progress.candidate] if turn.contract else None
+    return Failure(
+        kind=kind,
+        reason=reason,
+        message=told(message),
+        phase=VALIDATE_ENVELOPE,
+        provider=candidate.provider if candidate else "",
+        model=candidate.model if candidate else "",
+        jitter=ports.ids.fraction(),
+    )
+
+
 PHASE = Phase(
     VALIDATE_ENVELOPE,
     validate_envelope,
     {"envelope_accepted", "envelope_rejected"},
-    {"envelope", "plan", "flags", "owner", "failure", "first_failure"},
+    {"envelope", "plan", "flags", "owner", "failure", "first_failure", "reminder"},
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from phasewalk.machine import records as r
 from phasewalk.machine.documents import Payload
+from phasewalk.storage.circuits import noted
 from phasewalk.storage.compression import packed
 
 Statement = tuple[str, tuple[object, ...]]
@@ -228,6 +229,7 @@ ROWS: dict[type, Callable[..., None]] = {
     r.AttemptStarted: _attempt_started,
     r.AttemptEnded: _attempt_ended,
     r.FallbackConsidered: _considered,
+    r.CircuitNoted: noted,
     r.ToolStarted: _tool_started,
     r.ToolEnded: _tool_ended,
     r.EffectIntended: _intended,

@@ -43,6 +43,8 @@ class Bot(Section):
     staff_channel: str | None = None
     allowed_channels: list[str] = []
     unclear: Literal["model", "ask"] = "model"
+    vocabulary: str | None = None
+    stickers: list[str] = []
 
     @field_validator("short_path")
     @classmethod
@@ -70,6 +72,7 @@ class ProviderSection(Section):
     retry_model: str | None = None
     vision_model: str | None = None
     factual_model: str | None = None
+    image_model: str | None = None
     reasoning_effort: str = "none"
     capabilities: list[str] = ["tools", "vision", "json_schema"]
     window: Annotated[int, Field(ge=0)] = 0
@@ -77,6 +80,11 @@ class ProviderSection(Section):
     use_responses_api: bool = False
     rules: str | None = None
     faq: str | None = None
+
+    @property
+    def asked_api(self) -> str:
+        """The api; `use-responses-api` is another way to say `responses`."""
+        return "responses" if self.use_responses_api and self.api == "chat" else self.api
 
     @field_validator("base_url")
     @classmethod
@@ -91,6 +99,7 @@ class LimitsSection(Section):
 
     attempts: Positive = 3
     tool_rounds: Annotated[int, Field(ge=0)] = 4
+    responses_tool_rounds: Annotated[int, Field(ge=0)] | None = None
     backoff: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
     backoff_cap: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 30.0
     turn: Seconds = 360.0
@@ -126,6 +135,8 @@ class PolicySection(Section):
     disabled_families: list[str] = []
     plan_only: bool = False
     incognito: bool = False
+    channels: dict[str, list[str]] = {}
+    privileges: dict[str, Literal["everyone", "staff", "owners"]] = {}
 
 
 class ToolsSection(Section):
@@ -134,12 +145,22 @@ class ToolsSection(Section):
     modules: list[str] = []
 
 
+class PairSection(Section):
+    """A pair of `[families.NAME]`: verbs and nouns that select only together."""
+
+    verbs: list[str]
+    nouns: list[str]
+
+
 class FamilySection(Section):
     """`[families.NAME]`: further words for a family, or a new one."""
 
     nouns: list[str] = []
     verbs: list[str] = []
     phrases: list[str] = []
+    pairs: list[PairSection] = []
+    content: list[str] = []
+    label: str | None = None
 
 
 class CapsSection(Section):

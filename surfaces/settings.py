@@ -16,10 +16,10 @@ from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Settings
 from phasewalk.machine.words import NoticeCode
-from phasewalk.phases.vocabulary import extended, shipped
-from phasewalk.surfaces.config import Configuration, LimitsSection, ProviderSection
+from phasewalk.phases.vocabulary import Vocabulary, extended, load, shipped
+from phasewalk.surfaces.config import CircuitSection, Configuration, LimitsSection, ProviderSection
 
-APIS = ("chat", "rules")
+APIS = ("chat", "responses", "rules")
 """The apis that this version can ask."""
 
 OPENAI_ADDRESS = "https://api.openai.com/v1"
@@ -66,31 +66,37 @@ def candidates(found: list[Backend]) -> tuple[Candidate, ...]:
         models = [section.model or ("embedded" if section.api == "rules" else "")]
         if section.fallback_model:
             models.append(section.fallback_model)
-        result.extend(_candidate(backend, model) for model in models)
+        first, *others = models
+        result.append(_candidate(backend, first, special=True))
+        result.extend(_candidate(backend, model) for model in others)
     return tuple(result)
 
 
-def _candidate(backend: Backend, model: str) -> Candidate:
+def _candidate(backend: Backend, model: str, *, special: bool = False) -> Candidate:
+    """A candidate; only a provider's first one has the models for special occasions beside it."""
     section = backend.section
     return Candidate(
         provider=section.name,
-        api=section.api,
+        api=section.asked_api,
         model=model,
         retry_model=section.retry_model,
         capabilities=tuple(section.capabilities),
         window=section.window,
-        known=section.api in APIS,
+        known=section.asked_api in APIS,
         configured=backend.key is not None,
         safety_final=section.safety_block == "stop",
         reasoning_effort=section.reasoning_effort,
+        vision_model=section.vision_model if special else None,
+        factual_model=section.factual_model if special else None,
+        image_model=section.image_model,
     )
 
 
-def limits_of(section: LimitsSection) -> Limits:
+def limits_of(section: LimitsSection, circuit: CircuitSection) -> Limits:
     """The numbers that bound a turn."""
     return Limits(
         attempts=section.attempts,
-        tool_rounds=section.tool_rounds,
+        tool_rounds=section.tool_rounds if section.responses_tool_rounds is None else section.responses_tool_rounds,
         backoff=section.backoff,
         backoff_cap=section.backoff_cap,
         turn=section.turn,
@@ -100,6 +106,9 @@ def limits_of(section: LimitsSection) -> Limits:
         claims=section.claims,
         recover_within=seconds(section.recover_within),
         post_effect_delays=tuple(section.post_effect_delays),
+        circuit_failures=circuit.failures,
+        circuit_window=circuit.window,
+        circuit_cooldown=circuit.cooldown,
     )
 
 
@@ -116,7 +125,7 @@ def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
         staff_channel=bot.staff_channel,
         allowed_channels=tuple(bot.allowed_channels),
         unclear=bot.unclear,
-        limits=limits_of(configuration.limits),
+        limits=limits_of(configuration.limits, configuration.circuit),
         candidates=candidates(found),
         disabled_tools=tuple(policy.disabled_tools),
         disabled_families=tuple(policy.disabled_families),
@@ -124,10 +133,23 @@ def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
         plan_only=policy.plan_only,
         incognito=policy.incognito,
         notices={NoticeCode(code): text for code, text in configuration.notices.items()},
-        vocabulary=extended(
-            shipped(),
-            {name: family.model_dump(exclude_defaults=True) for name, family in configuration.families.items()},
-        ),
+        vocabulary=vocabulary_of(configuration),
+        stickers=tuple(bot.stickers),
+        staff_roles=tuple(policy.staff_roles),
+        channel_families={name: tuple(families) for name, families in policy.channels.items()},
+        privileges=dict(policy.privileges),
+        family_labels={name: family.label for name, family in configuration.families.items() if family.label},
+    )
+
+
+def vocabulary_of(configuration: Configuration) -> Vocabulary:
+    """The words by which messages are classified: those that ship or the operator's, and the additions to them."""
+    name = configuration.bot.vocabulary
+    vocabulary = shipped() if name is None else load(configuration.beside(name))
+    additions = configuration.families.items()
+    return extended(
+        vocabulary,
+        {key: family.model_dump(by_alias=True, exclude_defaults=True, exclude={"label"}) for key, family in additions},
     )
 
 

@@ -25,6 +25,8 @@ from phasewalk.phases.providers.rules import RulesProvider, load_rules
 from phasewalk.phases.tools import memory, notes
 from phasewalk.phases.tools.modules import load_modules
 from phasewalk.phases.tools.registry import Registry
+from phasewalk.storage.approvals import SqliteApprovals
+from phasewalk.storage.circuits import SqliteCircuits
 from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.history import SqliteMemory
 from phasewalk.storage.phase_log import SqlitePhaseLog
@@ -101,7 +103,8 @@ async def application(
     machine = turn_machine()
     shelf = SqliteShelf(writer, reader)
     tools = Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
-    world = _World(settings, clock, ids, providers, tools, surface, reader)
+    circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer)
+    world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
     await log.start([machine.table], command, version("phasewalk"))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
@@ -131,6 +134,8 @@ class _World:
     tools: Registry
     surface: Surface
     reader: sqlite3.Connection
+    circuits: SqliteCircuits
+    approvals: SqliteApprovals
 
     def ports(self, trigger: Trigger, log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:  # noqa: ARG002 - the runner's signature
         """The world of one turn."""
@@ -145,6 +150,8 @@ class _World:
             providers=self.providers,
             surface=self.surface,
             admission=OpenAdmission(),
+            circuits=self.circuits,
+            approvals=self.approvals,
             keep=keep,
         )
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from phasewalk.machine.deadlines import Clock, SystemClock
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ModelRequest, Picture, PictureRequest, ProviderError
+from phasewalk.machine.ports import ModelRequest, PictureRequest, ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import ModelReply
+from phasewalk.machine.turn import ModelReply, Picture
 from phasewalk.phases.providers.openai_faults import Asked
 from phasewalk.phases.providers.openai_reply import read_reply
 from phasewalk.phases.providers.openai_wire import body_text

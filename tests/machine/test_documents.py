@@ -152,7 +152,7 @@ def test_a_clipped_text_is_never_longer_than_its_limit(text: str, limit: int):
     ("value", "expected"),
     [
         (Classification("none"), {"selection": "none"}),
-        (Classification("none", (), ("not",)), {"selection": "none", "families": [], "evidence": ["not"]}),
+        (Classification("none", (), ("not",)), {"selection": "none", "evidence": ["not"]}),
         (
             Classification("families", ("notes",), ("note",)),
             {"selection": "families", "families": ["notes"], "evidence": ["note"]},

@@ -13,7 +13,7 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Ports, Settings, ToolInfo
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import HistoryTrimmed, Said
-from phasewalk.machine.testing import CountingIds, ManualClock
+from phasewalk.machine.testing import ClosedCircuits, CountingIds, ManualClock, MemoryApprovals
 from phasewalk.machine.turn import (
     Envelope,
     Exchange,
@@ -97,6 +97,8 @@ def world(
         providers={},
         surface=None,
         admission=admission or NoRefusal(),
+        circuits=ClosedCircuits(),
+        approvals=MemoryApprovals(),
         keep=lambda **_: None,
     )
 
