@@ -4,6 +4,7 @@ Owns every query of the looking commands but those of a single turn (`turn_docum
 takes time to import: the first screen must come at once (OPS-15).
 """
 
+import json
 import re
 import socket
 import sqlite3
@@ -206,3 +207,52 @@ def heat_of(connection: sqlite3.Connection, machine_hash: str, since_us: int | N
         " WHERE e.kind = 'exit' AND t.machine_hash = ? AND e.at_us >= ? GROUP BY 1, 2, 3"
     )
     return {(str(a), str(b), str(c)): int(n) for a, b, c, n in connection.execute(sql, (machine_hash, since_us or 0))}
+
+
+CIRCUITS = (
+    "SELECT c.provider, CASE WHEN c.opened_us IS NULL THEN 'closed'"
+    "  WHEN :now BETWEEN c.opened_us AND c.open_until_us THEN 'open' ELSE 'half_open' END AS state,"
+    " (SELECT count(*) FROM circuit_failure AS f WHERE f.provider = c.provider AND f.at_us > c.cleared_us) AS failures,"
+    " c.opened_us, c.opened, c.open_until_us, c.open_until, c.probe_turn_id,"
+    " last.at_us AS last_failure_us, last.at AS last_failure, last.reason AS last_reason, last.turn_id AS last_turn_id"
+    " FROM circuit AS c LEFT JOIN circuit_failure AS last ON last.provider = c.provider AND last.turn_id = ("
+    "  SELECT turn_id FROM circuit_failure WHERE provider = c.provider ORDER BY at_us DESC LIMIT 1)"
+    " ORDER BY c.provider"
+)
+
+
+def circuits(connection: sqlite3.Connection, now_us: int) -> list[Row]:
+    """Each provider that ever failed: how its circuit stands at `now_us`, and what counted against it last."""
+    return rows(connection, CIRCUITS, {"now": now_us})
+
+
+APPROVALS = (
+    "SELECT approval_id, tool, arguments, user_id, user_name, channel_id, turn_id, asked_us, asked, approved_us,"
+    " approved_by, CASE WHEN approved_us IS NULL THEN 'waiting' ELSE 'permitted' END AS state"
+    " FROM approval WHERE used_us IS NULL ORDER BY asked_us"
+)
+
+
+def open_approvals(connection: sqlite3.Connection) -> list[Row]:
+    """Calls that wait for a permission, and permissions that nobody has used yet; oldest first."""
+    return rows(connection, APPROVALS)
+
+
+FALLBACK = (
+    "WITH grouped AS (SELECT decision, reason, rule, count(*) AS steps, count(DISTINCT turn_id) AS turns,"
+    "  min(at_us) AS first_us, min(at) AS first, max(at_us) AS last_us, max(at) AS last, max(turn_id) AS last_turn_id"
+    "  FROM fallback_step WHERE decision <> 'taken' AND turn_id >= :floor AND at_us >= :since AND at_us < :until"
+    "  GROUP BY decision, reason, rule)"
+    " SELECT g.decision, g.reason, r.meaning, g.rule, g.steps, g.turns, g.first_us, g.first, g.last_us, g.last,"
+    ' g.last_turn_id, (SELECT "values" FROM fallback_step AS s WHERE s.turn_id = g.last_turn_id'
+    "  AND s.decision = g.decision AND s.reason = g.reason AND s.rule = g.rule ORDER BY s.step DESC LIMIT 1) AS last_values"
+    " FROM grouped AS g JOIN reason AS r ON r.code = g.reason"
+    " ORDER BY g.decision = 'skipped', g.turns DESC, g.last_us DESC"
+)
+
+
+def fallback_decisions(connection: sqlite3.Connection, since_us: int | None, until_us: int | None) -> list[Row]:
+    """Why fallback stopped, or passed somebody over, grouped by decision, reason and rule; the last values of each."""
+    since, until = since_us or 0, until_us if until_us is not None else 2**62
+    found = rows(connection, FALLBACK, {"floor": id_floor(since), "since": since, "until": until})
+    return [{**row, "last_values": json.loads(str(row["last_values"]))} for row in found]

@@ -1,19 +1,51 @@
-"""Notes and facts of people, in the same file as the log; written through its one writer."""
+"""Notes, tasks and facts of people, in the same file as the log, and the search of what was said there.
 
+Owns their rows, which are written through the log's one writer, and the scan of the table `message`. Does not know
+who may read which channel. Invariant: a search finds whatever a plain substring search of each word finds (LOG-08).
+"""
+
+import asyncio
+import json
 import sqlite3
-from collections.abc import Sequence
+import threading
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from phasewalk.machine.shelf import Fact, Note
+from phasewalk.machine.shelf import Fact, Found, Note, Task
 from phasewalk.machine.text import storable
+from phasewalk.storage.database import open_for_reading
 from phasewalk.storage.writer import Writer
+
+LOOKED_AT = 200_000
+"""Rows of the channels asked for that one search reads at most, the newest first."""
+
+_INTERRUPT_EVERY = 20_000
+"""After so many steps of SQLite a search looks whether it is still wanted; about a millisecond."""
+
+_SAID = (
+    "SELECT author, text, at_us, channel_id FROM message WHERE role IN ('user', 'assistant')"
+    " AND (state IS NULL OR state = 'sent') AND channel_id IN (SELECT value FROM json_each(?))"
+    " ORDER BY entry_id DESC LIMIT ?"
+)
+
+
+class Findings(list[Found]):
+    """Findings, newest first; `back_to_us` is how far back was looked where rows were left unread, else None."""
+
+    def __init__(self, found: Iterable[Found] = (), back_to_us: int | None = None) -> None:
+        super().__init__(found)
+        self.back_to_us = back_to_us
 
 
 class SqliteShelf:
     """Implements `Shelf`; every write is durable, since a person was told that it is kept."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection) -> None:
+    def __init__(self, writer: Writer, reader: sqlite3.Connection, *, looked_at: int = LOOKED_AT) -> None:
+        """`reader` is for what takes microseconds; a search opens the same file again, in a thread of its own."""
         self._writer = writer
         self._reader = reader
+        self._looked_at = looked_at
 
     async def add_note(self, user_id: str, channel_id: str, text: str, now_us: int) -> int:
         """See `Shelf.add_note`."""
@@ -30,28 +62,109 @@ class SqliteShelf:
 
     async def delete_note(self, user_id: str, note_id: int) -> bool:
         """See `Shelf.delete_note`."""
-        return await self._delete("DELETE FROM note WHERE user_id = ? AND number = ?", (user_id, note_id))
+        return await self._change("DELETE FROM note WHERE user_id = ? AND number = ?", (user_id, note_id))
 
     async def remember(self, user_id: str, text: str, now_us: int) -> int:
-        """See `Shelf.remember`."""
+        """See `Shelf.remember`; a fact that is kept already keeps its number and its time."""
         row = (user_id, storable(text), now_us)
-        return await self._insert("INSERT INTO fact (user_id, text, at_us) VALUES (?, ?, ?)", row)
+
+        def work(connection: sqlite3.Connection) -> int | None:
+            known = connection.execute(
+                "SELECT number FROM fact WHERE user_id = ? AND text = ? ORDER BY number LIMIT 1", row[:2]
+            ).fetchone()
+            if known is not None:
+                return int(known[0])
+            return connection.execute("INSERT INTO fact (user_id, text, at_us) VALUES (?, ?, ?)", row).lastrowid
+
+        return int(str(await self._writer.call(work, durable=True)))
 
     async def recall(self, user_id: str, query: str) -> Sequence[Fact]:
         """See `Shelf.recall`."""
         rows = self._reader.execute(
             "SELECT number, text, at_us FROM fact WHERE user_id = ? ORDER BY number", (user_id,)
         )
-        words = query.casefold().split()
-        return [Fact(*row) for row in rows if all(word in row[1].casefold() for word in words)]
+        words = _words(query)
+        return [Fact(*row) for row in rows if _holds(row[1], words)]
 
     async def forget(self, user_id: str, fact_id: int) -> bool:
         """See `Shelf.forget`."""
-        return await self._delete("DELETE FROM fact WHERE user_id = ? AND number = ?", (user_id, fact_id))
+        return await self._change("DELETE FROM fact WHERE user_id = ? AND number = ?", (user_id, fact_id))
+
+    async def add_task(self, user_id: str, channel_id: str, text: str, due_us: int | None, now_us: int) -> int:
+        """See `Shelf.add_task`."""
+        row = (user_id, channel_id, storable(text), due_us, now_us)
+        return await self._insert(
+            "INSERT INTO task (user_id, channel_id, text, due_us, at_us) VALUES (?, ?, ?, ?, ?)", row
+        )
+
+    async def tasks(self, user_id: str, channel_id: str, *, done: bool) -> Sequence[Task]:
+        """See `Shelf.tasks`."""
+        rows = self._reader.execute(
+            "SELECT number, text, at_us, due_us, done_us FROM task WHERE user_id = ? AND channel_id = ?"
+            " AND (? OR done_us IS NULL) ORDER BY number",
+            (user_id, channel_id, done),
+        )
+        return [Task(*row) for row in rows]
+
+    async def complete_task(self, user_id: str, number: int, now_us: int) -> bool:
+        """See `Shelf.complete_task`."""
+        return await self._change(
+            "UPDATE task SET done_us = ? WHERE user_id = ? AND number = ? AND done_us IS NULL",
+            (now_us, user_id, number),
+        )
+
+    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> "Findings":
+        """See `Shelf.search`; reads beside the event loop, and stops when nobody waits for it any more."""
+        path = Path(self._reader.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0])
+        unwanted = threading.Event()
+        try:
+            return await asyncio.to_thread(
+                _search, path, tuple(channel_ids), _words(query), limit, self._looked_at, unwanted
+            )
+        finally:
+            unwanted.set()
 
     async def _insert(self, sql: str, row: tuple[object, ...]) -> int:
         number = await self._writer.call(lambda connection: connection.execute(sql, row).lastrowid, durable=True)
         return int(str(number))
 
-    async def _delete(self, sql: str, row: tuple[object, ...]) -> bool:
+    async def _change(self, sql: str, row: tuple[object, ...]) -> bool:
         return bool(await self._writer.call(lambda connection: connection.execute(sql, row).rowcount, durable=True))
+
+
+def _search(
+    path: Path, channel_ids: tuple[str, ...], words: Sequence[str], limit: int, most: int, unwanted: threading.Event
+) -> Findings:
+    """In a thread: the newest `limit` rows that hold every word, among the newest `most` of these channels."""
+    found: list[Found] = []
+    back_to_us: int | None = None
+    connection = open_for_reading(path)
+    try:
+        connection.set_progress_handler(unwanted.is_set, _INTERRUPT_EVERY)
+        rows = connection.execute(_SAID, (json.dumps(channel_ids), most + 1))
+        for looked_at, row in enumerate(rows):
+            if len(found) >= limit or unwanted.is_set():
+                break
+            if looked_at >= most:
+                return Findings(found, back_to_us)
+            back_to_us = row[2]
+            if _holds(row[1], words):
+                found.append(Found(*row))
+    finally:
+        connection.close()
+    return Findings(found)
+
+
+def _words(query: str) -> list[str]:
+    """What a text must hold: the words of the query as they would have been stored, without regard to case."""
+    return storable(query).casefold().split()
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    """Whether `text` holds every word somewhere, also where an accent is written as a character of its own."""
+    folded = text.casefold()
+    return all(word in folded or (not folded.isascii() and _composed(word) in _composed(folded)) for word in words)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)

@@ -18,6 +18,16 @@ class Stopping:
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self._asked = asyncio.Event()
+
+    def ask(self, number: int) -> None:
+        """A signal has come."""
+        self.signal = number
+        self._asked.set()
+
+    async def wait(self) -> None:
+        """Until a signal comes."""
+        await self._asked.wait()
 
     def __bool__(self) -> bool:
         return self.signal is not None
@@ -31,7 +41,7 @@ def stop_on_signals(runner: Runner) -> Iterator[Stopping]:
     numbers = (signal.SIGINT, signal.SIGTERM)
 
     def asked(number: int) -> None:
-        stopping.signal = number
+        stopping.ask(number)
         for each in numbers:
             loop.remove_signal_handler(each)
         for turn_id in runner.active:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.errors import DeliveryError
@@ -25,13 +26,28 @@ class ConsoleSurface:
         self._show = show
 
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:  # noqa: ARG002 - the port's signature
-        """Print and flush; a closed output is a definite failure."""
+        """Print and flush; a closed output is a definite failure. Pictures become files of the current folder."""
         data = speech.kind == EffectKind.ANSWER
         label = "" if data else f"[{speech.kind.replace('_', ' ')}] "
+        text = ", ".join(_saved(speech, key)) if speech.pictures else speech.text
         try:
             print(
-                f"{label}{self._show(speech.text)}", file=sys.stdout if data else sys.stderr, flush=True
+                f"{label}{self._show(text)}", file=sys.stdout if data else sys.stderr, flush=True
             )  # the console is what this is for
         except (BrokenPipeError, ValueError) as error:
             raise DeliveryError("the terminal is closed", Reason.DELIVERY_TARGET_GONE) from error
         return f"console:{key}"
+
+
+def _saved(speech: Speech, key: str) -> list[str]:
+    """Write the pictures to files named by the speech's key; their names."""
+    names = []
+    for number, picture in enumerate(speech.pictures, 1):
+        ending = picture.media_type.removeprefix("image/").replace("jpeg", "jpg")
+        name = f"picture-{key[:8]}-{number}.{ending if ending.isalnum() else 'bin'}"
+        try:
+            Path(name).write_bytes(picture.data)
+        except OSError as error:
+            raise DeliveryError(f"{name} cannot be written ({error.strerror})", Reason.DELIVERY_FAILED) from error
+        names.append(name)
+    return names

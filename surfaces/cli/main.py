@@ -16,10 +16,15 @@ from phasewalk.surfaces.cli.exits import Exit
 COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("status", "Is the bot well, and where does it stop? (the default)"),
     "turn": ("turn", "Walk one turn from the console."),
+    "chat": ("chat", "Talk to the bot from the terminal, one turn a line."),
     "feed": ("feed", "Reply to a chat export, message by message; deliveries go to the log only."),
     "list": ("list_turns", "Which turns were there."),
     "show": ("show", "What happened in a turn, one line a visit."),
     "stuck": ("stuck", "What is not moving, and by which rule."),
+    "fallback": ("fallback", "Why fallback stopped, grouped by reason and rule."),
+    "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
+    "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
+    "classify": ("classify", "Which families of tools a message asks for, by which words."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "sql": ("sql", "Ask the log in SQL, read-only."),
 }

@@ -11,9 +11,10 @@ from attrs import evolve
 
 from phasewalk.machine.runner import Ended
 from phasewalk.machine.text import storable
-from phasewalk.machine.turn import Attachment, Trigger
+from phasewalk.machine.turn import Trigger
 from phasewalk.machine.words import Addressed, Kind, Outcome
 from phasewalk.storage.turn_document import turn_document
+from phasewalk.surfaces.attachments import attachment
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
 from phasewalk.surfaces.signals import stop_on_signals
@@ -33,6 +34,9 @@ WELL = (Outcome.ANSWERED, Outcome.SILENT, Outcome.SHORT_PATH)
 @click.option("--direct/--no-direct", default=True, help="Said to the bot directly (default), or overheard.")
 @click.option("--mention", is_flag=True, help="The text mentions the bot; implies --no-direct.")
 @click.option("--kind", type=click.Choice(["user", "scheduled", "idle"]), default="user", show_default=True)
+@click.option("--role", "roles", multiple=True, metavar="ID", help="A role that the person has.")
+@click.option("--plan-only", is_flag=True, help="No mutating tool may run in this turn.")
+@click.option("--incognito", is_flag=True, help="Nothing of this turn is kept of the person, nor taken from it.")
 @click.option("--attach", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A file.")
 @click.option("--deadline", type=click.FloatRange(min=0, min_open=True), help="Seconds for the whole turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -43,13 +47,13 @@ def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | 
     trigger = _trigger(text, **said)
 
     async def work() -> int:
-        surface = LogSurface() if as_json else ConsoleSurface(_shown)
+        surface = LogSurface() if as_json else ConsoleSurface(shown)
         async with application(configuration, database, surface, "turn") as app:
             announce(configuration, app.backends)
             limits = app.settings.limits if deadline is None else evolve(app.settings.limits, turn=deadline)
             with stop_on_signals(app.runner) as stopping:
                 ended = await app.run(trigger, limits)
-            status = _report(app, ended, as_json=as_json)
+            status = report(app, ended, as_json=as_json)
             return int(Exit.INTERRUPTED) if stopping else status
 
     status = run_work(work)
@@ -57,33 +61,29 @@ def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | 
         raise SystemExit(status)
 
 
-def _trigger(
-    text: str,
-    *,
-    channel: str,
-    user: str,
-    direct: bool,
-    mention: bool,
-    kind: str,
-    attach: tuple[Path, ...],
-) -> Trigger:
+def _trigger(text: str, *, direct: bool, mention: bool, attach: tuple[Path, ...], kind: str, **said: Any) -> Trigger:
     addressed = Addressed.MENTION if mention else Addressed.DIRECT if direct and kind == "user" else None
+    return console_trigger(
+        text, addressed=addressed, kind=Kind(kind), attachments=tuple(map(attachment, attach)), **said
+    )
+
+
+def console_trigger(text: str, *, channel: str, user: str, **fields: Any) -> Trigger:
+    """What somebody typed; `fields` are those of `Trigger`."""
     return Trigger(
         key=f"console:{secrets.token_hex(8)}",
-        kind=Kind(kind),
         text=storable(text),
         channel_id=storable(channel),
         channel_name=storable(channel),
         user_id=storable(user),
         user_name=storable(user),
         sent_us=time.time_ns() // 1000,
-        addressed=addressed,
-        attachments=tuple(Attachment(p.name, p.absolute().as_uri(), p.stat().st_size) for p in attach),
+        **{"kind": Kind.USER, **fields},
     )
 
 
-def _report(app: Application, ended: Ended, *, as_json: bool) -> int:
-    """Print the object, or one line about how it ended; the exit status."""
+def report(app: Application, ended: Ended, *, as_json: bool, compact: bool = False) -> int:
+    """Print the object (`compact`: on one line), or one line about how it ended; the exit status."""
     turn = ended.turn
     if turn is None:
         raise CommandError(f"turn {ended.turn_id} exists already", Exit.CONDITION)
@@ -93,7 +93,7 @@ def _report(app: Application, ended: Ended, *, as_json: bool) -> int:
         document = turn_document(app.reader, ended.turn_id) if app.log.knows(ended.turn_id) else {}
         if ended.log_lost:
             document |= {"outcome": turn.outcome, "reason": turn.reason}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(document, ensure_ascii=False, indent=None if compact else 2))
     else:
         click.echo(
             f"turn {ended.turn_id}: {turn.outcome}, {turn.reason} - {turn.reason.meaning if turn.reason else ''}",
@@ -102,7 +102,7 @@ def _report(app: Application, ended: Ended, *, as_json: bool) -> int:
     return int(Exit.OK) if turn.outcome in WELL else int(Exit.CONDITION)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """Chat text with control characters made visible, line breaks kept."""
     from phasewalk.surfaces.cli.render import harmless
 

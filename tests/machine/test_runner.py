@@ -692,8 +692,8 @@ async def test_a_phase_sees_the_effects_of_its_turn_with_their_present_state(mac
 
 @pytest.mark.spec("TURN-02", "TURN-04")
 async def test_a_fault_in_what_explains_a_step_crashes_the_visit(machine, monkeypatch: pytest.MonkeyPatch):
-    def explain(_turn, step, *_):
-        if step.row.id == "T12":
+    def explain(seen):
+        if seen.step.row.id == "T12":
             raise ValueError("no explanation")
         return ()
 

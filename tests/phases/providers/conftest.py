@@ -1,6 +1,6 @@
 """Requests to models, and the real client on a scripted server."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -25,10 +25,14 @@ def asking() -> Asking:
         exchanges: tuple[Exchange, ...] = (),
         tools: tuple[ToolSchema, ...] = (),
         effort: str = "none",
+        api: str = "chat",
+        capabilities: tuple[str, ...] = ("tools", "vision", "json_schema"),
+        images: tuple[str, ...] = (),
+        structured: bool = True,
+        reminder: str = "",
     ) -> ModelRequest:
-        candidate = Candidate("main", "chat", "m-1", reasoning_effort=effort)
-        return ModelRequest(
-            candidate, "m-1", Prompt(persona, context, history, user, "prefix"), exchanges, tools, turn_id="turn-1"
-        )
+        candidate = Candidate("main", api, "m-1", capabilities=capabilities, reasoning_effort=effort)
+        prompt = Prompt(persona, context, history, user, "prefix", images=images, structured=structured)
+        return ModelRequest(candidate, "m-1", prompt, exchanges, tools, turn_id="turn-1", reminder=reminder)
 
     return build
