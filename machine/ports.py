@@ -19,6 +19,7 @@ from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import Record, TurnOpened
+from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.turn import (
     Exchange,
     HistoryEntry,
@@ -93,6 +94,12 @@ class Memory(Protocol):
 
     async def earlier(self, user_id: str, channel_id: str, limit: int) -> Sequence[Earlier]:
         """The last `limit` ended turns of this person in this channel, oldest first."""
+
+    async def summary(self, channel_id: str) -> str | None:
+        """What was said in a channel before its working window, in short; None where there is no summary."""
+
+    async def unsummed(self, channel_id: str) -> Sequence[HistoryEntry]:
+        """What left the window since the channel's last summary, and people saw, oldest first."""
 
     async def remembered(self, user_id: str) -> Sequence[str]:
         """What is kept in memory about a person, oldest first."""
@@ -290,6 +297,7 @@ class Settings:
     news: Callable[[], str] = lambda: ""
     history_limit: int = 40
     history_per_channel: int = 3
+    summary_after: int = 20
     short_path: tuple[tuple[Pattern[str], Pattern[str]], ...] = ()
     staff_channel: str | None = None
     allowed_channels: tuple[str, ...] = ()
@@ -303,6 +311,7 @@ class Settings:
     incognito: bool = False
     notices: Mapping[NoticeCode, str] = field(factory=dict)
     vocabulary: object = None
+    redact: Callable[[str], str] = field(factory=Redactor)
     stickers: tuple[str, ...] = ()
     staff_roles: tuple[str, ...] = ()
     channel_families: Mapping[str, tuple[str, ...]] = field(factory=dict)

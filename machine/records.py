@@ -243,6 +243,16 @@ class HistoryTrimmed:
     at_us: int
 
 
+@define
+class Summarised:
+    """What was said in a channel up to an entry, in short; comes in place of the channel's earlier summary."""
+
+    channel_id: str
+    upto_entry_id: int
+    text: str
+    at_us: int
+
+
 Record = (
     TurnOpened
     | PhaseEntered
@@ -260,4 +270,5 @@ Record = (
     | EffectSettled
     | Said
     | HistoryTrimmed
+    | Summarised
 )

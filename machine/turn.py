@@ -349,5 +349,7 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "owner": (Owner,),
     "flags": (tuple,),
     "cause": (Cause,),
+    "outcome": (Outcome,),
+    "reason": (Reason,),
 }
 """What a phase may set on a turn, and of which type it must be (TURN-18)."""

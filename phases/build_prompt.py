@@ -5,7 +5,7 @@ What outsiders wrote, names and topics included, travels as JSON in the user par
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from phasewalk.machine.contract import Contract
@@ -18,20 +18,16 @@ from phasewalk.machine.text import clipped, storable
 from phasewalk.machine.turn import HistoryEntry, Prompt, Trigger, Turn
 from phasewalk.machine.words import BUILD_PROMPT, Cause
 from phasewalk.phases.policy import is_incognito
+from phasewalk.phases.prompting import RESERVED_TOKENS, estimated_tokens, shrunk
 
 NAME_CHARS = 80
 LINE_CHARS = 200
+SUMMARY_CHARS = 2000
 IMAGES_MOST = 8
 """So many images of a message are shown to a model."""
 
 IMAGE_TOKENS = 1000
 """What one image is taken to cost."""
-
-CHARS_PER_TOKEN = 3
-"""A cautious guess: real tokenizers make fewer tokens of most texts."""
-
-RESERVED_TOKENS = 500
-"""Kept free for the schema, the tools and the answer."""
 
 DEFAULT_PERSONA = (
     "You are a helpful member of a chat server. You answer in the language of the person, briefly and kindly,"
@@ -78,8 +74,16 @@ def neutral(text: str, limit: int) -> str:
     return clipped(_CONTROL.sub(" ", storable(text)), limit)
 
 
-def user_part(trigger: Trigger, known: Sequence[str]) -> str:
-    """The person's message and everything that outsiders wrote, as JSON text."""
+def user_part(
+    trigger: Trigger,
+    known: Sequence[str],
+    redact: Callable[[str], str] = str,
+    earlier: str | None = None,
+) -> str:
+    """The person's message and everything that outsiders wrote, as JSON text; names of files without secrets.
+
+    `earlier` sums up what was said in the channel before the history that is shown.
+    """
     message = {
         "text": storable(trigger.text),
         "author": neutral(trigger.user_name, NAME_CHARS),
@@ -87,29 +91,18 @@ def user_part(trigger: Trigger, known: Sequence[str]) -> str:
         "addressed": trigger.addressed,
         "channel": neutral(trigger.channel_name, NAME_CHARS),
         "topic": neutral(trigger.topic, LINE_CHARS),
-        "attachments": [neutral(a.name, LINE_CHARS) for a in trigger.attachments],
+        "attachments": [neutral(redact(a.name), LINE_CHARS) for a in trigger.attachments],
     }
     facts = [neutral(fact, LINE_CHARS) for fact in known]
     said = {key: value for key, value in message.items() if value or key in ("text", "addressed")}
-    return json_of({"message": said, "known": facts} if facts else {"message": said})
+    parts = {"message": said, "known": facts, "earlier": neutral(earlier or "", SUMMARY_CHARS)}
+    return json_of({name: part for name, part in parts.items() if part})
 
 
 def shown_history(entries: Sequence[HistoryEntry], settings: Settings, channel_id: str) -> tuple[HistoryEntry, ...]:
     """What of the working window this prompt shows: trimmed, of this channel, and only what people saw."""
     gone = set(overflow(entries, settings.history_limit, settings.history_per_channel))
     return tuple(e for e in entries if e.entry_id not in gone and e.channel_id == channel_id and e.seen)
-
-
-def shrunk(history: tuple[HistoryEntry, ...]) -> tuple[HistoryEntry, ...]:
-    """The younger half, never parting a tool call from its result (ENV-30)."""
-    keep = history[(len(history) + 1) // 2 :]
-    cut = {entry.unit for entry in history[: len(history) - len(keep)] if entry.unit}
-    return tuple(entry for entry in keep if entry.unit not in cut)
-
-
-def estimated_tokens(*texts: str) -> int:
-    """A cautious estimate of what `texts` cost."""
-    return sum(len(text) for text in texts) // CHARS_PER_TOKEN + RESERVED_TOKENS
 
 
 def images_of(trigger: Trigger) -> tuple[str, ...]:
@@ -132,7 +125,8 @@ async def build_prompt(turn: Turn, ports: Ports) -> Report:
     known = [] if is_incognito(settings, turn.trigger) else await ports.memory.remembered(turn.trigger.user_id)
     persona = persona_of(settings)
     context = context_of(settings, contract, ports.clock.now_us())
-    user = user_part(turn.trigger, known)
+    earlier = await ports.memory.summary(turn.trigger.channel_id)
+    user = user_part(turn.trigger, known, settings.redact, earlier)
     images = images_of(turn.trigger)
     least = estimated_tokens(persona, context, user) + IMAGE_TOKENS * len(images)
     needed = least + estimated_tokens(*(entry.text for entry in history)) - RESERVED_TOKENS

@@ -1,6 +1,7 @@
-"""The reply machine: the turn table with its phases. The one place where both meet."""
+"""The machines: each table with its phases. The one place where both meet."""
 
 from phasewalk.machine.definition import Definition
+from phasewalk.machine.summary_table import SUMMARY_TABLE
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.phases import (
     build_prompt,
@@ -14,6 +15,11 @@ from phasewalk.phases import (
     validate_envelope,
 )
 from phasewalk.phases.explain import explain
+from phasewalk.phases.summary import build_prompt as summary_prompt
+from phasewalk.phases.summary import freeze_contract as summary_contract
+from phasewalk.phases.summary import received as summary_received
+from phasewalk.phases.summary import record as summary_record
+from phasewalk.phases.summary import validate_envelope as summary_validation
 
 PHASES = {
     module.PHASE.name: module.PHASE
@@ -34,3 +40,21 @@ PHASES = {
 def turn_machine() -> Definition:
     """The machine of a reply turn."""
     return Definition(TURN_TABLE, PHASES, explain)
+
+
+SUMMARY_PHASES = {
+    module.PHASE.name: module.PHASE
+    for module in (
+        summary_received,
+        summary_contract,
+        summary_prompt,
+        model_attempt,
+        summary_validation,
+        summary_record,
+    )
+}
+
+
+def summary_machine() -> Definition:
+    """The machine that sums up what left a channel's window."""
+    return Definition(SUMMARY_TABLE, SUMMARY_PHASES, explain)

@@ -24,7 +24,7 @@ from phasewalk.machine.text import ERROR_CHARS, storable
 from phasewalk.machine.turn import Exchange, ModelReply, ToolCall, ToolResult, Turn
 from phasewalk.machine.words import TOOL_ROUNDS
 from phasewalk.phases.policy import denial
-from phasewalk.phases.tools.serialise import as_text
+from phasewalk.phases.tools.serialise import LIMIT, as_text, shortened
 
 UNKNOWN_OUTCOME = "stopped before it ended: outcome unknown"
 DENIALS = {
@@ -164,17 +164,24 @@ class _Round:
         except LimitPassedError:
             await self._end(call, "timed_out", Reason.TOOL_TIMED_OUT, "timed out: outcome unknown")
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is its result (CON-23)
-            text = f"failed: {as_text(error, ERROR_CHARS)}"
+            text = f"failed: {self._safe(error, ERROR_CHARS)}"
             if effect is not None:
                 await self.ports.effects.failed(effect, {"call": call.call_id, "error": text})
             await self._end(call, "failed", Reason.TOOL_FAILED, text)
         else:
             if effect is not None:
                 await self.ports.effects.done(effect, {"call": call.call_id})
-            await self._end(call, "ok", None, as_text(value))
+            await self._end(call, "ok", None, self._safe(value))
 
     async def _running(self, call: ToolCall) -> object:
         return await self.ports.tools.run(call.name, call.arguments, self._context())
+
+    def _safe(self, value: object, limit: int = LIMIT) -> str:
+        """What a tool returned or raised, as the model and history get it: text, without secrets, capped (CON-23).
+
+        Secrets go before the cut, of which only its middle is lost, so that none is cut in two and missed.
+        """
+        return shortened(self.ports.settings.redact(as_text(value, 4 * limit)), limit)
 
     async def _intend(self, call: ToolCall, tool: ToolInfo) -> str:
         kind = EffectKind.VISIBLE_TEXT if tool.speaks else EffectKind.TOOL
@@ -193,7 +200,7 @@ class _Round:
         """A tool that ended after it was given up: logged as late, used for nothing (TURN-08)."""
         now_us = self.ports.clock.now_us()
         error = task.exception()
-        text = as_text(error, ERROR_CHARS) if error is not None else as_text(task.result())
+        text = self._safe(error, ERROR_CHARS) if error is not None else self._safe(task.result())
         rows: list[Record] = [ToolEnded(call.call_id, "late", Reason.TOOL_TIMED_OUT, now_us, payload_of(text))]
         if effect is not None:
             rows.append(EffectSettled(effect, "receipt", now_us, '{"late":true}'))

@@ -7,8 +7,10 @@ exactly one tool with exactly these arguments and this person, and is used once.
 import secrets
 import sqlite3
 
+from phasewalk.machine.documents import digest_of
 from phasewalk.machine.ports import ApprovalCall
 from phasewalk.machine.text import storable
+from phasewalk.storage.redacting import Redact
 from phasewalk.storage.writer import Writer
 
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -17,15 +19,15 @@ _ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 _ID_CHARS = 6
 _TAKE = (
     "UPDATE approval SET used_us = ?, used_turn_id = ? WHERE approval_id = (SELECT approval_id FROM approval"
-    " WHERE user_id = ? AND tool = ? AND arguments = ? AND used_us IS NULL AND approved_us IS NOT NULL"
+    " WHERE user_id = ? AND tool = ? AND arguments_digest = ? AND used_us IS NULL AND approved_us IS NOT NULL"
     " ORDER BY approved_us LIMIT 1)"
 )
 _WAITING = (
-    "SELECT approval_id FROM approval WHERE user_id = ? AND tool = ? AND arguments = ? AND approved_us IS NULL"
+    "SELECT approval_id FROM approval WHERE user_id = ? AND tool = ? AND arguments_digest = ? AND approved_us IS NULL"
 )
 _ASK = (
-    "INSERT INTO approval (approval_id, turn_id, tool, arguments, user_id, user_name, channel_id, asked_us)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO approval (approval_id, turn_id, tool, arguments, arguments_digest, user_id, user_name,"
+    " channel_id, asked_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _APPROVE = "UPDATE approval SET approved_us = ?, approved_by = ? WHERE approval_id = ? AND approved_us IS NULL"
 
@@ -38,8 +40,9 @@ def approve(connection: sqlite3.Connection, approval_id: str, who: str, now_us: 
 class SqliteApprovals:
     """Implements `Approvals`; both questions go through the one writer, so that two turns never share a permission."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, redact: Redact) -> None:
         self._writer = writer
+        self._redact = redact
 
     async def take(self, call: ApprovalCall) -> bool:
         """See `Approvals.take`."""
@@ -48,7 +51,8 @@ class SqliteApprovals:
 
     async def ask(self, call: ApprovalCall) -> str:
         """See `Approvals.ask`."""
-        _, tool, arguments = _what(call)
+        _, tool, digest = _what(call)
+        what = (call.turn_id, tool, self._redact(storable(call.arguments)), digest)
         who = (call.user_id, storable(call.user_name), call.channel_id, call.now_us)
 
         def work(connection: sqlite3.Connection) -> str:
@@ -56,11 +60,11 @@ class SqliteApprovals:
             if waiting is not None:
                 return str(waiting[0])
             name = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_CHARS))
-            connection.execute(_ASK, (name, call.turn_id, tool, arguments, *who))
+            connection.execute(_ASK, (name, *what, *who))
             return name
 
         return str(await self._writer.call(work))
 
 
 def _what(call: ApprovalCall) -> tuple[str, str, str]:
-    return call.user_id, storable(call.tool), storable(call.arguments)
+    return call.user_id, storable(call.tool), digest_of(call.arguments)

@@ -28,6 +28,7 @@ TABLES: dict[str, str] = {
     "circuit_failure": "what counted against a provider, once a turn",
     "approval": "tool calls that wait for a permission, were permitted, were made",
     "summary": "what was said in a channel before its working window, in short",
+    "summary_queue": "how much left the window of a channel since its last summary",
     "operator_action": "what operators changed by command: when, who, what, before, after",
     "ignored_message": "messages that opened no turn, counted by process, channel and reason",
     "reason": "the closed list of reasons: code, severity, meaning",

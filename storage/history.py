@@ -12,10 +12,21 @@ from phasewalk.machine.ports import Earlier
 from phasewalk.machine.records import HistoryTrimmed
 from phasewalk.machine.turn import HistoryEntry, ToolCall
 
-_WINDOW = (
-    "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
-    " WHERE trimmed_us IS NULL ORDER BY entry_id"
+_COLUMNS = "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
+_WINDOW = _COLUMNS + " WHERE trimmed_us IS NULL ORDER BY entry_id"
+_UNSUMMED = _COLUMNS + (
+    " WHERE channel_id = ?1 AND trimmed_us IS NOT NULL AND (state IS NULL OR state = 'sent')"
+    " AND entry_id >= (SELECT first_entry_id FROM summary_queue WHERE channel_id = ?1) ORDER BY entry_id LIMIT ?2"
 )
+_QUEUE = (
+    "INSERT INTO summary_queue (channel_id, entries, first_entry_id) VALUES (?, ?, ?) ON CONFLICT (channel_id)"
+    " DO UPDATE SET entries = entries + excluded.entries, first_entry_id = min(first_entry_id, excluded.first_entry_id)"
+)
+_SUMMARY = "SELECT text FROM summary WHERE channel_id = ? ORDER BY upto_entry_id DESC LIMIT 1"
+_DUE = "SELECT first_entry_id, entries FROM summary_queue WHERE channel_id = ? AND entries >= ?"
+SUMMED_AT_ONCE = 200
+"""So many entries at most are summed up by one call; the rest waits for the next one."""
+
 
 _EARLIER = (
     "SELECT m.text, coalesce(("
@@ -35,9 +46,20 @@ def window(connection: sqlite3.Connection) -> list[HistoryEntry]:
 
 
 def trim_window(connection: sqlite3.Connection, trim: HistoryTrimmed) -> None:
-    """Take out of the window what is over the limits; part of the transaction that added to it."""
-    gone = overflow(window(connection), trim.limit, trim.per_channel)
+    """Take out of the window what is over the limits, and queue it for a summary (ENV-31).
+
+    Part of the transaction that added to the window.
+    """
+    entries = window(connection)
+    gone = set(overflow(entries, trim.limit, trim.per_channel))
+    if not gone:
+        return
     connection.executemany("UPDATE message SET trimmed_us = ? WHERE entry_id = ?", [(trim.at_us, e) for e in gone])
+    left: dict[str, list[int]] = {}
+    for entry in entries:
+        if entry.entry_id in gone:
+            left.setdefault(entry.channel_id, []).append(entry.entry_id)
+    connection.executemany(_QUEUE, [(channel, len(ids), ids[0]) for channel, ids in left.items()])
 
 
 def _entry(row: tuple[int, str, str, str, str, str, str, str | None, str | None]) -> HistoryEntry:
@@ -69,6 +91,20 @@ class SqliteMemory:
         """See `Memory.earlier`."""
         found = self._reader.execute(_EARLIER, (user_id, channel_id, limit)).fetchall()
         return [Earlier(said, tuple(json.loads(families))) for said, families in reversed(found)]
+
+    async def summary(self, channel_id: str) -> str | None:
+        """See `Memory.summary`."""
+        row = self._reader.execute(_SUMMARY, (channel_id,)).fetchone()
+        return None if row is None else str(row[0])
+
+    async def unsummed(self, channel_id: str) -> Sequence[HistoryEntry]:
+        """See `Memory.unsummed`."""
+        return [_entry(row) for row in self._reader.execute(_UNSUMMED, (channel_id, SUMMED_AT_ONCE))]
+
+    def summary_due(self, channel_id: str, after: int) -> tuple[int, int] | None:
+        """The first entry that no summary holds and how many wait, where at least `after` do; else None."""
+        row = self._reader.execute(_DUE, (channel_id, after)).fetchone()
+        return None if row is None else (int(row[0]), int(row[1]))
 
     async def remembered(self, user_id: str) -> Sequence[str]:
         """See `Memory.remembered`."""

@@ -24,9 +24,11 @@ from phasewalk.machine.records import (
     TurnMoved,
     TurnOpened,
 )
+from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.table import Table
 from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
+from phasewalk.storage.redacting import Redact, without_secrets
 from phasewalk.storage.statements import ROWS, Statement, ended, execute_all, moved, opened, payload_row
 from phasewalk.storage.writer import Unit, Work, Writer
 
@@ -46,7 +48,9 @@ class KnownTriggerError(StorageError):
 class SqlitePhaseLog:
     """The log as the runner sees it; `start` must have been called."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection, clock: Clock) -> None:
+    def __init__(self, writer: Writer, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
+        """`redact` takes secrets out of every text before it is written; by default what looks like one."""
+        self._redact = redact or Redactor()
         self._writer = writer
         self._reader = reader
         self._clock = clock
@@ -106,6 +110,8 @@ class SqlitePhaseLog:
     async def open(self, opened_record: TurnOpened, token: str, *records: Record) -> "SqliteTurnLog | None":
         """Claim the trigger with its first rows; None when it has a turn already (TURN-10)."""
         turn_log = SqliteTurnLog(self, opened_record.turn_id, token)
+        clean = without_secrets(opened_record, self._redact)
+        opened_record = clean if isinstance(clean, TurnOpened) else opened_record
         claim = opened(opened_record, "received", self._process_id, token, LEASE_US)
         _, statements, _ = self._rows(opened_record.turn_id, token, records)
         self._payload_rows(statements, [opened_record.text])
@@ -217,7 +223,8 @@ class SqlitePhaseLog:
         guard: Statement | None = None
         trim: HistoryTrimmed | None = None
         rows: list[Statement] = []
-        for record in records:
+        for given in records:
+            record = without_secrets(given, self._redact)
             if isinstance(record, TurnMoved):
                 guard = moved(turn_id, token, record)
             elif isinstance(record, TurnEnded):

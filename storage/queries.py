@@ -245,7 +245,8 @@ FALLBACK = (
     "  GROUP BY decision, reason, rule)"
     " SELECT g.decision, g.reason, r.meaning, g.rule, g.steps, g.turns, g.first_us, g.first, g.last_us, g.last,"
     ' g.last_turn_id, (SELECT "values" FROM fallback_step AS s WHERE s.turn_id = g.last_turn_id'
-    "  AND s.decision = g.decision AND s.reason = g.reason AND s.rule = g.rule ORDER BY s.step DESC LIMIT 1) AS last_values"
+    " AND s.decision = g.decision AND s.reason = g.reason AND s.rule = g.rule"
+    " ORDER BY s.step DESC LIMIT 1) AS last_values"
     " FROM grouped AS g JOIN reason AS r ON r.code = g.reason"
     " ORDER BY g.decision = 'skipped', g.turns DESC, g.last_us DESC"
 )

@@ -284,6 +284,7 @@ CREATE TABLE approval (
     turn_id TEXT NOT NULL REFERENCES turn (turn_id),
     tool TEXT NOT NULL,
     arguments TEXT NOT NULL,
+    arguments_digest TEXT NOT NULL,
     user_id TEXT NOT NULL,
     user_name TEXT NOT NULL,
     channel_id TEXT NOT NULL,
@@ -314,6 +315,12 @@ CREATE TABLE summary (
 
 CREATE INDEX summary_of_channel ON summary (channel_id, upto_entry_id);
 CREATE INDEX summary_of_turn ON summary (turn_id);
+
+CREATE TABLE summary_queue (
+    channel_id TEXT PRIMARY KEY,
+    entries INTEGER NOT NULL,
+    first_entry_id INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE operator_action (
     action_id INTEGER PRIMARY KEY,

@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from attrs import field, frozen
+
 from phasewalk.machine.shelf import Fact, Found, Note, Task
 from phasewalk.machine.text import storable
 from phasewalk.storage.database import open_for_reading
@@ -36,6 +38,40 @@ class Findings(list[Found]):
     def __init__(self, found: Iterable[Found] = (), back_to_us: int | None = None) -> None:
         super().__init__(found)
         self.back_to_us = back_to_us
+
+
+@frozen
+class _Search:
+    """One search of one file; `words` as `_words` makes them, `unwanted` set when nobody waits for it any more."""
+
+    path: Path
+    channel_ids: tuple[str, ...]
+    words: Sequence[str]
+    limit: int
+    looked_at: int
+    unwanted: threading.Event = field(factory=threading.Event)
+
+    def run(self) -> Findings:
+        """The newest `limit` rows that hold every word, among the newest `looked_at` of these channels."""
+        connection = open_for_reading(self.path)
+        try:
+            connection.set_progress_handler(self.unwanted.is_set, _INTERRUPT_EVERY)
+            return self._among(connection.execute(_SAID, (json.dumps(self.channel_ids), self.looked_at + 1)))
+        finally:
+            connection.close()
+
+    def _among(self, rows: Iterable[tuple[str, str, int, str]]) -> Findings:
+        found: list[Found] = []
+        back_to_us: int | None = None
+        for number, (author, text, at_us, channel_id) in enumerate(rows):
+            if len(found) >= self.limit or self.unwanted.is_set():
+                break
+            if number >= self.looked_at:
+                return Findings(found, back_to_us)
+            back_to_us = at_us
+            if _holds(text, self.words):
+                found.append(Found(author, text, at_us, channel_id))
+        return Findings(found)
 
 
 class SqliteShelf:
@@ -113,16 +149,14 @@ class SqliteShelf:
             (now_us, user_id, number),
         )
 
-    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> "Findings":
+    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> Findings:
         """See `Shelf.search`; reads beside the event loop, and stops when nobody waits for it any more."""
-        path = Path(self._reader.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0])
-        unwanted = threading.Event()
+        (path,) = self._reader.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+        search = _Search(Path(path), tuple(channel_ids), _words(query), limit, self._looked_at)
         try:
-            return await asyncio.to_thread(
-                _search, path, tuple(channel_ids), _words(query), limit, self._looked_at, unwanted
-            )
+            return await asyncio.to_thread(search.run)
         finally:
-            unwanted.set()
+            search.unwanted.set()
 
     async def _insert(self, sql: str, row: tuple[object, ...]) -> int:
         number = await self._writer.call(lambda connection: connection.execute(sql, row).lastrowid, durable=True)
@@ -130,29 +164,6 @@ class SqliteShelf:
 
     async def _change(self, sql: str, row: tuple[object, ...]) -> bool:
         return bool(await self._writer.call(lambda connection: connection.execute(sql, row).rowcount, durable=True))
-
-
-def _search(
-    path: Path, channel_ids: tuple[str, ...], words: Sequence[str], limit: int, most: int, unwanted: threading.Event
-) -> Findings:
-    """In a thread: the newest `limit` rows that hold every word, among the newest `most` of these channels."""
-    found: list[Found] = []
-    back_to_us: int | None = None
-    connection = open_for_reading(path)
-    try:
-        connection.set_progress_handler(unwanted.is_set, _INTERRUPT_EVERY)
-        rows = connection.execute(_SAID, (json.dumps(channel_ids), most + 1))
-        for looked_at, row in enumerate(rows):
-            if len(found) >= limit or unwanted.is_set():
-                break
-            if looked_at >= most:
-                return Findings(found, back_to_us)
-            back_to_us = row[2]
-            if _holds(row[1], words):
-                found.append(Found(*row))
-    finally:
-        connection.close()
-    return Findings(found)
 
 
 def _words(query: str) -> list[str]:

@@ -148,6 +148,20 @@ def _said(rows: Rows, turn_id: str, m: r.Said) -> None:
     rows.append((MESSAGE, (*who, m.text, m.at_us, m.message_id, m.unit, m.state, m.call)))
 
 
+SUMMARY = "INSERT INTO summary (channel_id, upto_entry_id, turn_id, text, at_us) VALUES (?, ?, ?, ?, ?)"
+SUMMED = "DELETE FROM summary_queue WHERE channel_id = ?"
+NOT_SUMMED = (
+    "INSERT INTO summary_queue (channel_id, entries, first_entry_id) SELECT channel_id, count(*), min(entry_id)"
+    " FROM message WHERE entry_id > ? AND channel_id = ? AND trimmed_us IS NOT NULL GROUP BY channel_id"
+)
+
+
+def _summarised(rows: Rows, turn_id: str, s: r.Summarised) -> None:
+    rows.append((SUMMARY, (s.channel_id, s.upto_entry_id, turn_id, s.text, s.at_us)))
+    rows.append((SUMMED, (s.channel_id,)))
+    rows.append((NOT_SUMMED, (s.upto_entry_id, s.channel_id)))
+
+
 MOVED = (
     "UPDATE turn SET phase = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?"
     " WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
@@ -235,5 +249,6 @@ ROWS: dict[type, Callable[..., None]] = {
     r.EffectIntended: _intended,
     r.EffectSettled: _settled,
     r.Said: _said,
+    r.Summarised: _summarised,
 }
 """The rows of every record that only appends or follows its own row; the others are written by the log itself."""

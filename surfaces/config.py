@@ -39,6 +39,7 @@ class Bot(Section):
     news_file: str | None = None
     history_limit: Annotated[int, Field(ge=0)] = 40
     history_per_channel: Annotated[int, Field(ge=0)] = 3
+    summary_after: Annotated[int, Field(ge=0)] = 20
     short_path: list[list[str]] = []
     staff_channel: str | None = None
     allowed_channels: list[str] = []
@@ -135,6 +136,7 @@ class PolicySection(Section):
     disabled_families: list[str] = []
     plan_only: bool = False
     incognito: bool = False
+    secrets_env: list[str] = []
     channels: dict[str, list[str]] = {}
     privileges: dict[str, Literal["everyone", "staff", "owners"]] = {}
 

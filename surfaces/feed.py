@@ -132,3 +132,5 @@ class Feed:
             return
         if ended.turn is not None and ended.turn.outcome is not None:
             self.tally.outcomes[ended.turn.outcome] += 1
+        if not self._stopping:
+            await self._app.sum_up(trigger.channel_id, trigger.channel_name)

@@ -15,6 +15,7 @@ from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Settings
+from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.words import NoticeCode
 from phasewalk.phases.vocabulary import Vocabulary, extended, load, shipped
 from phasewalk.surfaces.config import CircuitSection, Configuration, LimitsSection, ProviderSection
@@ -58,14 +59,17 @@ def _backend(section: ProviderSection, environment: Mapping[str, str]) -> Backen
     return Backend(section, environment.get(section.api_key_env) or None, address)
 
 
-def candidates(found: list[Backend]) -> tuple[Candidate, ...]:
-    """Each provider's model, then its fallback model, in the order of the configuration (FB-10)."""
+def candidates(found: list[Backend], redact: Callable[[str], str] = str) -> tuple[Candidate, ...]:
+    """Each provider's model, then its fallback model, in the order of the configuration (FB-10).
+
+    A secret that stands in the place of a model is not sent as one.
+    """
     result: list[Candidate] = []
     for backend in found:
         section = backend.section
-        models = [section.model or ("embedded" if section.api == "rules" else "")]
+        models = [redact(section.model) or ("embedded" if section.api == "rules" else "")]
         if section.fallback_model:
-            models.append(section.fallback_model)
+            models.append(redact(section.fallback_model))
         first, *others = models
         result.append(_candidate(backend, first, special=True))
         result.extend(_candidate(backend, model) for model in others)
@@ -115,18 +119,20 @@ def limits_of(section: LimitsSection, circuit: CircuitSection) -> Limits:
 def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
     """Everything that an operator decided, as plain values."""
     bot, policy = configuration.bot, configuration.policy
+    redact = Redactor(_secrets(configuration, found))
     return Settings(
         bot_name=bot.name,
         persona=_text_or_file(configuration, bot.persona),
         news=_news_of(configuration),
         history_limit=bot.history_limit,
         history_per_channel=bot.history_per_channel,
+        summary_after=bot.summary_after,
         short_path=tuple((re.compile(channel), re.compile(user)) for channel, user in bot.short_path),
         staff_channel=bot.staff_channel,
         allowed_channels=tuple(bot.allowed_channels),
         unclear=bot.unclear,
         limits=limits_of(configuration.limits, configuration.circuit),
-        candidates=candidates(found),
+        candidates=candidates(found, redact),
         disabled_tools=tuple(policy.disabled_tools),
         disabled_families=tuple(policy.disabled_families),
         owners=tuple(policy.owners),
@@ -134,12 +140,19 @@ def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
         incognito=policy.incognito,
         notices={NoticeCode(code): text for code, text in configuration.notices.items()},
         vocabulary=vocabulary_of(configuration),
+        redact=redact,
         stickers=tuple(bot.stickers),
         staff_roles=tuple(policy.staff_roles),
         channel_families={name: tuple(families) for name, families in policy.channels.items()},
         privileges=dict(policy.privileges),
         family_labels={name: family.label for name, family in configuration.families.items() if family.label},
     )
+
+
+def _secrets(configuration: Configuration, found: list[Backend]) -> list[str]:
+    """What must never be written or sent: the keys of providers, and the variables that the operator names."""
+    named = (os.environ.get(name) for name in configuration.policy.secrets_env)
+    return [secret for secret in (*(backend.key for backend in found), *named) if secret]
 
 
 def vocabulary_of(configuration: Configuration) -> Vocabulary:

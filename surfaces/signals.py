@@ -34,7 +34,7 @@ class Stopping:
 
 
 @contextmanager
-def stop_on_signals(runner: Runner) -> Iterator[Stopping]:
+def stop_on_signals(*runners: Runner) -> Iterator[Stopping]:
     """Within this block the first SIGINT or SIGTERM stops the running turns, and the second is the system's own."""
     stopping = Stopping()
     loop = asyncio.get_running_loop()
@@ -44,8 +44,9 @@ def stop_on_signals(runner: Runner) -> Iterator[Stopping]:
         stopping.ask(number)
         for each in numbers:
             loop.remove_signal_handler(each)
-        for turn_id in runner.active:
-            runner.cancel(turn_id, Reason.SHUTTING_DOWN)
+        for runner in runners:
+            for turn_id in runner.active:
+                runner.cancel(turn_id, Reason.SHUTTING_DOWN)
 
     for number in numbers:
         loop.add_signal_handler(number, asked, number)

@@ -20,8 +20,10 @@ from phasewalk.machine.reasons import Reason
 from phasewalk.machine.runner import Ended, Runner
 from phasewalk.machine.turn import Trigger
 from phasewalk.machine.walk import TurnEffects
-from phasewalk.phases.machine import turn_machine
+from phasewalk.machine.words import Kind
+from phasewalk.phases.machine import summary_machine, turn_machine
 from phasewalk.phases.providers.rules import RulesProvider, load_rules
+from phasewalk.phases.summary.freeze_contract import writers
 from phasewalk.phases.tools import memory, notes
 from phasewalk.phases.tools.modules import load_modules
 from phasewalk.phases.tools.registry import Registry
@@ -52,6 +54,8 @@ class Application:
 
     settings: Settings
     runner: Runner
+    summaries: Runner
+    memory: SqliteMemory
     log: SqlitePhaseLog
     reader: sqlite3.Connection
     backends: tuple[Backend, ...]
@@ -59,6 +63,31 @@ class Application:
     async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
         """Walk one turn."""
         return await self.runner.run(trigger, limits or self.settings.limits)
+
+    @property
+    def runners(self) -> tuple[Runner, ...]:
+        """Everything that walks turns."""
+        return self.runner, self.summaries
+
+    async def sum_up(self, channel_id: str, channel_name: str) -> Ended | None:
+        """Sum up what left the channel's window, where enough has and a model can be asked (ENV-31)."""
+        after = self.settings.summary_after
+        if not after or not writers(self.settings.candidates):
+            return None
+        due = self.memory.summary_due(channel_id, after)
+        if due is None:
+            return None
+        first, entries = due
+        trigger = Trigger(
+            key=f"summary:{channel_id}:{first}:{entries // after}",  # one that failed is tried again later
+            kind=Kind.IDLE,
+            text="",
+            channel_id=channel_id,
+            channel_name=channel_name,
+            user_id="",
+            user_name="",
+        )
+        return await self.summaries.run(trigger, self.settings.limits)
 
 
 def providers_of(found: list[Backend], configuration: Configuration) -> dict[str, Provider]:
@@ -99,17 +128,18 @@ async def application(
     writer = Writer(open_for_writing(database), database)
     reader = open_for_reading(database)
     clock, ids = SystemClock(), SystemIds()
-    log = SqlitePhaseLog(writer, reader, clock)
-    machine = turn_machine()
+    log = SqlitePhaseLog(writer, reader, clock, settings.redact)
+    machine, summing = turn_machine(), summary_machine()
     shelf = SqliteShelf(writer, reader)
     tools = Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
-    circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer)
+    circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
     world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
-    await log.start([machine.table], command, version("phasewalk"))
+    summaries = Runner(summing, log, clock, ids, world.ports)
+    await log.start([machine.table, summing.table], command, version("phasewalk"))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
     try:
-        yield Application(settings, runner, log, reader, tuple(found))
+        yield Application(settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found))
         why = "finished"
     except BaseException as error:
         why = f"stopped by {type(error).__name__}"

@@ -4,7 +4,7 @@ from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Shelf
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.registry import AnyTool
-from phasewalk.phases.tools.stamps import KeptText, Number, iso
+from phasewalk.phases.tools.stamps import KeptText, Number, Query, iso, listed
 
 FAMILY = "memory"
 
@@ -14,15 +14,15 @@ def tools(shelf: Shelf) -> list[AnyTool]:
 
     @tool(family=FAMILY, name="memory_remember")
     async def remember(text: KeptText, context: ToolContext) -> dict[str, object]:
-        """Remember a fact about the person who asks, in every channel."""
+        """Remember a fact about the person who asks, in every channel; one that is known keeps its number."""
         number = await shelf.remember(context.user_id, text, context.now_us)
         return {"remembered": number, "text": text}
 
     @tool(family=FAMILY, effect="read_only", name="memory_recall")
-    async def recall(context: ToolContext, query: str = "") -> dict[str, object]:
+    async def recall(context: ToolContext, query: Query = "") -> dict[str, object]:
         """Recall what is remembered about the person who asks; an empty query recalls everything."""
         found = await shelf.recall(context.user_id, query)
-        return {"facts": [{"number": f.number, "text": f.text, "at": iso(f.at_us)} for f in found]}
+        return listed("facts", [{"number": f.number, "text": f.text, "at": iso(f.at_us)} for f in found])
 
     @tool(family=FAMILY, name="memory_forget")
     async def forget(number: Number, context: ToolContext) -> dict[str, object]:

@@ -4,7 +4,7 @@ from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Shelf
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.registry import AnyTool
-from phasewalk.phases.tools.stamps import KeptText, Number, iso
+from phasewalk.phases.tools.stamps import KeptText, Number, Query, iso, listed
 
 FAMILY = "notes"
 
@@ -19,10 +19,14 @@ def tools(shelf: Shelf) -> list[AnyTool]:
         return {"added": number, "text": text}
 
     @tool(family=FAMILY, effect="read_only", name="notes_list")
-    async def listing(context: ToolContext) -> dict[str, object]:
-        """List the notes that the person who asks has kept in this channel, oldest first."""
-        found = await shelf.notes(context.user_id, context.channel_id)
-        return {"notes": [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found]}
+    async def listing(context: ToolContext, find: Query = "") -> dict[str, object]:
+        """List the notes that the person who asks has kept in this channel, oldest first; with `find` only those
+        that hold each of its words.
+        """
+        words = find.casefold().split()
+        kept = await shelf.notes(context.user_id, context.channel_id)
+        found = [note for note in kept if all(word in note.text.casefold() for word in words)]
+        return listed("notes", [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found])
 
     @tool(family=FAMILY, name="notes_delete")
     async def delete(number: Number, context: ToolContext) -> dict[str, object]:

@@ -34,7 +34,7 @@ def command(obj: dict[str, Any], /, channel: str, user: str, as_json: bool) -> N
         surface = LogSurface() if as_json else ConsoleSurface(shown)
         async with application(configuration, database, surface, "chat") as app:
             announce(configuration, app.backends)
-            with stop_on_signals(app.runner) as stopping:
+            with stop_on_signals(*app.runners) as stopping:
                 await _talk(app, stopping, channel, user, as_json=as_json)
             return int(Exit.INTERRUPTED) if stopping else int(Exit.OK)
 
@@ -52,6 +52,8 @@ async def _talk(app: Application, stopping: Stopping, channel: str, user: str, *
         if line.strip():
             trigger = console_trigger(line.strip("\n"), channel=channel, user=user, addressed=Addressed.DIRECT)
             report(app, await app.run(trigger), as_json=as_json, compact=True)
+            if not stopping:
+                await app.sum_up(trigger.channel_id, trigger.channel_name)
 
 
 async def _next(lines: "asyncio.Queue[str | None]", stopping: Stopping) -> str | None:

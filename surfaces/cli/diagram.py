@@ -9,15 +9,19 @@ from phasewalk.machine.diagram.drift import drift
 from phasewalk.machine.diagram.formats import FORMATS
 from phasewalk.machine.diagram.graph import Graph, graph_of, graph_of_document
 from phasewalk.machine.diagram.overlay import PLAIN, Overlay
+from phasewalk.machine.summary_table import SUMMARY_TABLE
+from phasewalk.machine.table import Table
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+
+TABLES = {table.name: table for table in (TURN_TABLE, SUMMARY_TABLE)}
 
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk diagram --format mermaid > turn.mmd\n  phasewalk diagram --turn last --format text\n\n"
     "\b\nExit codes: 0 ok, 1 the checked file differs from the table, 2 usage, 3 no such turn,\n4 the log cannot be read.",
 )
-@click.argument("machine", type=click.Choice(["turn"]), default="turn")
+@click.argument("machine", type=click.Choice(list(TABLES)), default="turn")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
 @click.option("--turn", "name", help="Lay the path of this turn over it (id, prefix, last, message link).")
 @click.option("--heat", is_flag=True, help="Lay over it how often each transition was taken.")
@@ -26,7 +30,7 @@ from phasewalk.surfaces.cli.exits import CommandError, Exit
 @click.pass_obj
 def command(
     obj: dict[str, Any],
-    machine: str,  # noqa: ARG001 - one machine so far; the choice is the interface
+    machine: str,
     form: str,
     name: str | None,
     heat: bool,
@@ -34,7 +38,7 @@ def command(
     check: Path | None,
 ) -> None:
     """Draw MACHINE from its table."""
-    graph = graph_of(TURN_TABLE)
+    graph = graph_of(TABLES[machine])
     if check is not None:
         _check(graph, check, form)
         return
@@ -44,7 +48,7 @@ def command(
     if name is not None:
         graph, overlay = _path(obj, name)
     elif heat:
-        overlay = _heat(obj, since)
+        overlay = _heat(obj, since, TABLES[machine])
     click.echo(FORMATS[form].render(graph, overlay), nl=False)
 
 
@@ -75,7 +79,7 @@ def _path(obj: dict[str, Any], name: str) -> tuple[Graph, Overlay]:
         return graph_of_document(json.loads(machine_of(log, turn_id))), Overlay(path=tuple(path_of(log, turn_id)))
 
 
-def _heat(obj: dict[str, Any], since: str | None) -> Overlay:
+def _heat(obj: dict[str, Any], since: str | None, table: Table) -> Overlay:
     """The traffic of the log over the present machine."""
     from phasewalk.storage.queries import heat_of
     from phasewalk.surfaces.cli.times import instant
@@ -83,4 +87,4 @@ def _heat(obj: dict[str, Any], since: str | None) -> Overlay:
 
     since_us = None if since is None else instant(since)
     with opened_log(obj) as log:
-        return Overlay(heat=heat_of(log, TURN_TABLE.digest, since_us))
+        return Overlay(heat=heat_of(log, table.digest, since_us))

@@ -26,4 +26,6 @@ class CommandError(click.ClickException):
 
     def show(self, file: object = None) -> None:  # noqa: ARG002 - click's signature; talk always goes to standard error
         """Print the sentence."""
-        click.echo(f"phasewalk: {self.format_message()}", err=True)
+        from phasewalk.machine.redaction import Redactor  # its patterns are compiled only where there is an error
+
+        click.echo(f"phasewalk: {Redactor()(self.format_message())}", err=True)

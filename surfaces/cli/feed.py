@@ -48,7 +48,7 @@ def command(
     async def work() -> tuple[Tally, Stopping]:
         async with application(configuration, database, LogSurface(), "feed") as app:
             announce(configuration, app.backends)
-            with stop_on_signals(app.runner) as stopping:
+            with stop_on_signals(*app.runners) as stopping:
                 feed = Feed(app, Selection(only_mentions, limit), stopping, watch.tick)
                 return await feed.run(opened, concurrency), stopping
 

@@ -51,7 +51,7 @@ def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | 
         async with application(configuration, database, surface, "turn") as app:
             announce(configuration, app.backends)
             limits = app.settings.limits if deadline is None else evolve(app.settings.limits, turn=deadline)
-            with stop_on_signals(app.runner) as stopping:
+            with stop_on_signals(*app.runners) as stopping:
                 ended = await app.run(trigger, limits)
             status = report(app, ended, as_json=as_json)
             return int(Exit.INTERRUPTED) if stopping else status

@@ -74,6 +74,12 @@ class Memory:
     async def remembered(self, user_id):
         return self.facts
 
+    async def summary(self, channel_id):
+        return None
+
+    async def earlier(self, user_id, channel_id, limit):
+        return ()
+
 
 class Effects:
     def __init__(self, *effects: Effect):

@@ -26,6 +26,9 @@ class Application:
         self.ignored = []
         self._lost_at = lost_at
 
+    async def sum_up(self, channel_id, channel_name):
+        return None
+
     async def run(self, trigger):
         self.triggers.append(trigger)
         lost = len(self.triggers) == self._lost_at

@@ -8,12 +8,14 @@ from attrs import evolve
 from phasewalk.machine.diagram.drift import drift
 from phasewalk.machine.diagram.formats import FORMATS
 from phasewalk.machine.diagram.graph import Edge, graph_of
+from phasewalk.machine.summary_table import SUMMARY_TABLE
 from phasewalk.machine.turn_table import TURN_TABLE
 
 pytestmark = pytest.mark.spec("OPS-22")
 
 GRAPH = graph_of(TURN_TABLE)
 DIAGRAMS = Path(__file__).parents[3] / "diagrams"
+EVERY_TABLE = pytest.mark.parametrize("table", (TURN_TABLE, SUMMARY_TABLE), ids=lambda table: table.name)
 EVERY_FORMAT = pytest.mark.parametrize("name", FORMATS)
 
 
@@ -22,16 +24,19 @@ def without(row_id):
 
 
 @EVERY_FORMAT
-def test_the_committed_picture_of_the_turn_has_the_edges_of_its_table(name):
-    text = (DIAGRAMS / f"turn{FORMATS[name].suffix}").read_text("utf-8")
+@EVERY_TABLE
+def test_a_committed_picture_has_the_edges_of_its_table(name, table):
+    graph = graph_of(table)
+    text = (DIAGRAMS / f"{table.name}{FORMATS[name].suffix}").read_text("utf-8")
     drawn = FORMATS[name].edges_in(text)
-    assert (GRAPH.arcs - drawn, drawn - GRAPH.arcs) == (frozenset(), frozenset())
+    assert (graph.arcs - drawn, drawn - graph.arcs) == (frozenset(), frozenset())
 
 
 @EVERY_FORMAT
-def test_the_committed_picture_of_the_turn_is_what_would_be_drawn_now_byte_for_byte(name):
-    text = (DIAGRAMS / f"turn{FORMATS[name].suffix}").read_bytes().decode("utf-8")
-    assert drift(TURN_TABLE, text, name) == []
+@EVERY_TABLE
+def test_a_committed_picture_is_what_would_be_drawn_now_byte_for_byte(name, table):
+    text = (DIAGRAMS / f"{table.name}{FORMATS[name].suffix}").read_bytes().decode("utf-8")
+    assert drift(table, text, name) == []
 
 
 @pytest.mark.parametrize(("name", "suffix"), [("mermaid", "mmd"), ("dot", "dot"), ("table", "md"), ("text", "txt")])
