@@ -90,21 +90,33 @@ class Contract:
     @cached_property
     def encoded(self) -> str:
         """The whole contract as JSON text; equal texts are equal contracts."""
-        return json_of({name: getattr(self, name) for name in fields_dict(Contract)})
+        return _encoded(self)
 
     @cached_property
     def digest(self) -> str:
         """The content address: 32 hexadecimal digits."""
         return digest_of(self.encoded)
 
-    @cached_property
+    @property
     def schema_of(self) -> Mapping[str, ToolSchema]:
-        """Each offered tool's schema by name."""
+        """Each offered tool's schema by name; a fresh mapping each time."""
         return {schema.name: schema for schema in self.schemas}
+
+    def check(self) -> None:
+        """Raise `ContractError` unless everything in it is as it was frozen, however it was tampered with.
+
+        Frozen classes stop mistakes; what goes around them is found here, before tools are offered or run.
+        """
+        if digest_of(_encoded(self)) != self.digest:
+            raise ContractError(f"contract {self.digest} was changed after it had been frozen")
 
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold of it; the whole stands in the table `contract`."""
         return {"digest": self.digest, "families": self.families, "offered": self.offered}
+
+
+def _encoded(contract: Contract) -> str:
+    return json_of({name: getattr(contract, name) for name in fields_dict(Contract)})
 
 
 def tools_offered(

@@ -127,7 +127,8 @@ def _stopped(turn: Turn, stop: Stop) -> tuple[Outcome, Reason]:
 
 
 def _undelivered(turn: Turn, reason: Reason) -> tuple[Outcome, Reason]:
-    if delivered_to_person(turn.effects) or any(e.kind is EffectKind.TOOL for e in turn.effects):
+    said = (e for e in turn.effects if e.kind is not EffectKind.NOTICE)
+    if delivered_to_person(said) or any(e.kind is EffectKind.TOOL for e in turn.effects):
         return Outcome.PARTIAL, reason
     return Outcome.UNDELIVERED, reason
 

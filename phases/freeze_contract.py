@@ -4,7 +4,7 @@ Owns the selection of tools under policy. Selecting is not permitting: policy is
 frozen, and a family without a permitted tool is a missing requirement, never a silent substitution (CON-12).
 """
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from phasewalk.machine.contract import Classification, Contract
 from phasewalk.machine.phase import Phase, Report
@@ -28,15 +28,20 @@ NEUTRAL = "neutral"
 """The family of controls, such as asking the person back, that join any selection that is not empty."""
 
 
+PICTURES = frozenset({"image_generation", "image_editing"})
+"""Families that the envelope itself serves where a provider has an image model (ENV-26)."""
+
+
 def select(
     asked: Classification,
     executable: tuple[ToolInfo, ...],
     existing: tuple[ToolInfo, ...],
+    served: frozenset[str] = frozenset(),
 ) -> Selection:
     """The executable tools of the families asked for; a family is missing without any or without a required one.
 
     Families that are merely warm add what they have and are never missing (CON-03). A narrowed request gets its
-    tools and no others, and they are required (CON-06).
+    tools and no others, and they are required (CON-06). Families that are `served` otherwise need no tool.
     """
     offered: dict[str, ToolInfo] = {}
     required: list[str] = []
@@ -47,7 +52,7 @@ def select(
         if asked.tools:
             members = {name: tool for name, tool in members.items() if name in asked.tools}
             needed = set(asked.tools)
-        if not members or not needed <= set(members):
+        if not needed <= set(members) or not (members or family in served):
             missing.append(family)
         offered |= members
         required.extend(sorted(needed & set(members)))
@@ -65,7 +70,8 @@ async def freeze_contract(turn: Turn, ports: Ports) -> Report:
         return Report("request_unclear", reason=Reason.REQUEST_UNCLEAR, detail={"evidence": classification.evidence})
     existing = tuple(ports.tools.all().values())
     executable = tuple(tool for tool in existing if denial(tool, settings, trigger) is None)
-    selection = select(classification, executable, existing)
+    served = PICTURES if any(c.image_model for c in settings.candidates) else frozenset[str]()
+    selection = select(classification, executable, existing, served)
     if selection.missing and trigger.speaks_to_bot:
         return Report(
             "requirement_unavailable",
@@ -93,7 +99,7 @@ def _contract(
         required=selection.required,
         offered=tuple(tool.schema.name for tool in offered),
         executable=tuple(sorted(tool.schema.name for tool in executable)),
-        schemas=tuple(tool.schema for tool in offered),
+        schemas=tuple(evolve(tool.schema) for tool in offered),  # its own, whatever becomes of the registry
         channels=tuple(dict.fromkeys((trigger.channel_name, *settings.allowed_channels))),
         staff_channel=settings.staff_channel,
         candidates=settings.candidates,

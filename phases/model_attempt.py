@@ -100,6 +100,9 @@ def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelReque
     if turn.prompt is None:
         raise AssertionError("model_attempt needs a prompt")
     contract = _contract_of(turn)
+    if turn.offered:
+        contract.check()
+    schemas = contract.schema_of
     model = model_for(
         candidate,
         on_retry_model=progress.on_retry_model,
@@ -111,7 +114,7 @@ def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelReque
         model=model,
         prompt=turn.prompt,
         exchanges=turn.exchanges,
-        tools=tuple(contract.schema_of[name] for name in turn.offered),
+        tools=tuple(schemas[name] for name in turn.offered),
         turn_id=turn.turn_id,
         kind=turn.kind,
         speaks_to_bot=turn.trigger.speaks_to_bot,

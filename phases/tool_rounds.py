@@ -38,6 +38,7 @@ async def tool_rounds(turn: Turn, ports: Ports) -> Report:
     """Report `results_ready` with a result for every call of the reply."""
     if turn.contract is None or turn.reply is None:
         raise AssertionError("tool_rounds needs a contract and a reply")
+    turn.contract.check()
     work = _Round(turn, turn.contract, ports, turn.reply.calls)
     await ports.log.write(*work.started_rows())
     try:

@@ -57,12 +57,15 @@ class Workplace:
             text=True,
         )
 
-    def run(self, *arguments: str, timeout: float = 60.0) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *arguments: str, timeout: float = 60.0, said: str | None = None
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [*PROGRAM, *arguments],
             check=False,
             cwd=self.folder,
             env=self.environment,
+            input=said,
             capture_output=True,
             text=True,
             timeout=timeout,

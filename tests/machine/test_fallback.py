@@ -2,7 +2,7 @@
 
 import pytest
 
-from phasewalk.machine.candidates import skip_of
+from phasewalk.machine.candidates import model_for, skip_of
 from phasewalk.machine.effects import (
     Effect,
     EffectKind,
@@ -296,3 +296,40 @@ def test_a_candidate_is_skipped_for_one_reason_with_its_values(make, changes: di
 @pytest.mark.parametrize("window", [0, 100])
 def test_a_candidate_that_has_everything_is_not_skipped(make, window: int):
     assert skip_of(make.candidate(window=window), ("tools", "vision"), 100) is None
+
+
+@pytest.mark.spec("FB-15")
+def test_a_probe_is_never_repeated(make):
+    found = allowed(make, failed(), progress=Progress(probing=True))
+    assert (found.retry_allowed, found.attempts_left, found.falls_back) == (True, 0, True)
+
+
+@pytest.mark.spec("FB-15")
+@pytest.mark.parametrize("cause", [Cause.FALLBACK, Cause.TOOL_RESULTS])
+def test_a_probe_is_over_with_the_next_candidate_and_with_a_usable_reply(make, cause):
+    assert not stepped(make, cause, Progress(probing=True), failed()).probing
+
+
+@pytest.mark.spec("CON-27")
+@pytest.mark.parametrize("effects", [(), (Effect("e", EffectKind.TOOL, "k", "t"),)], ids=["before effects", "after"])
+def test_an_incomplete_answer_is_asked_for_again_at_once_with_tools_and_of_nobody_else(make, effects):
+    found = allowed(make, failed(K.INCOMPLETE), effects)
+    assert (found.retry_allowed, found.delay, found.rule.withholds_tools, found.falls_back) == (True, 0.0, False, False)
+
+
+@pytest.mark.spec("ENV-15", "ENV-22")
+@pytest.mark.parametrize(
+    ("asked", "model"),
+    [
+        ({}, "own"),
+        ({"images": True}, "vision"),
+        ({"factual": True}, "factual"),
+        ({"images": True, "factual": True}, "vision"),
+        ({"on_retry_model": True, "images": True}, "retry"),
+    ],
+)
+def test_which_model_of_a_candidate_is_asked(make, asked, model):
+    models = {"model": "own", "retry_model": "retry", "vision_model": "vision", "factual_model": "factual"}
+    plain = {"on_retry_model": False, "images": False, "factual": False}
+    assert model_for(make.candidate(**models), **{**plain, **asked}) == model
+    assert model_for(make.candidate(model="own"), **{**plain, **asked}) == "own"
