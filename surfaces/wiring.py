@@ -22,9 +22,10 @@ from phasewalk.machine.turn import Trigger
 from phasewalk.machine.walk import TurnEffects
 from phasewalk.machine.words import Kind
 from phasewalk.phases.machine import summary_machine, turn_machine
+from phasewalk.phases.providers.openai_client import OpenAIProvider
 from phasewalk.phases.providers.rules import RulesProvider, load_rules
 from phasewalk.phases.summary.freeze_contract import writers
-from phasewalk.phases.tools import memory, notes
+from phasewalk.phases.tools import history, memory, notes, tasks
 from phasewalk.phases.tools.modules import load_modules
 from phasewalk.phases.tools.registry import Registry
 from phasewalk.storage.approvals import SqliteApprovals
@@ -99,15 +100,9 @@ def providers_of(found: list[Backend], configuration: Configuration) -> dict[str
             rules = configuration.beside(section.rules) if section.rules else None
             faq = configuration.beside(section.faq) if section.faq else None
             made[section.name] = RulesProvider(load_rules(rules, faq))
-        elif section.api == "chat" and backend.key is not None:
-            made[section.name] = _chat_provider(backend)
+        elif backend.key is not None:
+            made[section.name] = OpenAIProvider(base_url=backend.base_url, api_key=backend.key or "unused")
     return made
-
-
-def _chat_provider(backend: Backend) -> Provider:
-    from phasewalk.phases.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415 - only where it is asked
-
-    return OpenAIChatProvider(base_url=backend.base_url, api_key=backend.key or "unused")
 
 
 @asynccontextmanager
@@ -130,8 +125,9 @@ async def application(
     clock, ids = SystemClock(), SystemIds()
     log = SqlitePhaseLog(writer, reader, clock, settings.redact)
     machine, summing = turn_machine(), summary_machine()
-    shelf = SqliteShelf(writer, reader)
-    tools = Registry([*notes.tools(shelf), *memory.tools(shelf), *own.tools])
+    shelf = SqliteShelf(writer, reader, settings.redact)
+    shipped = [tool for family in (notes, tasks, memory, history) for tool in family.tools(shelf)]
+    tools = Registry([*shipped, *own.tools])
     circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
     world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)

@@ -1,7 +1,7 @@
-"""Names what went wrong with a chat/completions call, as typed failures (FB-13, FB-16).
+"""Names what went wrong with a call of any of OpenAI's APIs, as typed failures (FB-13, FB-16).
 
-Owns the judgement of statuses, error bodies and Retry-After. Knows no client library: it judges what came over
-the wire. Invariant: every message names provider and model, holds no key, and is cut to 200 characters.
+Owns the judgement of statuses, error bodies, error codes and Retry-After. Knows no client library: it judges what
+came over the wire. Invariant: every message names provider and model, holds no key, and is cut to 200 characters.
 """
 
 import json
@@ -24,10 +24,27 @@ _CONTEXT_WORDS = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum context length|context window|context size|\bn_ctx\b",
     re.IGNORECASE,
 )
-_SAFETY_CODES = frozenset(
-    {"content_filter", "content_policy_violation", "moderation_blocked", "responsibleaipolicyviolation"},
-)
+_SAFETY_CODES = frozenset({
+    "content_filter", "content_policy_violation", "image_content_policy_violation", "moderation_blocked",
+    "responsibleaipolicyviolation", "bio_policy", "cyber_policy", "misalignment_policy_violation",
+})  # fmt: skip
+_FLAGGED = re.compile(r"usage polic|content polic|safety", re.IGNORECASE)
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+_STATUS_OF = {
+    **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", *_QUOTA_CODES), 429),
+    **dict.fromkeys(("server_error", "internal_error", "vector_store_timeout", "service_unavailable"), 500),
+    **dict.fromkeys(
+        (
+            "invalid_request_error", "invalid_prompt", "data_residency_mismatch", "invalid_image",
+            "invalid_image_format", "invalid_base64_image", "invalid_image_url", "invalid_image_mode",
+            "image_too_large", "image_too_small", "image_parse_error", "image_file_too_large",
+            "unsupported_image_media_type", "empty_image_file", "failed_to_download_image", "image_file_not_found",
+        ),
+        400,
+    ),
+}  # fmt: skip
+"""The status that stands for a code, where an error comes without one: in a failed response, or with status 200."""
+
 _NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 _NESTED = ("error", "innererror", "inner_error", "cause", "detail")
 
@@ -83,11 +100,15 @@ class Asked:
 
 @frozen
 class Problem:
-    """What an error body says: its codes and types in lower case, and its messages, outermost first."""
+    """What an error body says: its codes and types in lower case, and its messages, outermost first.
+
+    `status` is the one that it names or that its codes stand for, 0 when it tells none.
+    """
 
     codes: tuple[str, ...]
     messages: tuple[str, ...]
     parameter: str
+    status: int = 0
 
     @property
     def is_context(self) -> bool:
@@ -96,8 +117,12 @@ class Problem:
 
     @property
     def is_safety(self) -> bool:
-        """Whether a content policy blocked the request (ENV-29)."""
-        return not _SAFETY_CODES.isdisjoint(self.codes)
+        """Whether a content policy blocked the request (ENV-29).
+
+        A prompt may be called invalid for that reason or for another one; only the message tells.
+        """
+        flagged = "invalid_prompt" in self.codes and any(map(_FLAGGED.search, self.messages))
+        return flagged or not _SAFETY_CODES.isdisjoint(self.codes)
 
     @property
     def is_quota(self) -> bool:
@@ -118,10 +143,15 @@ def problem_of(body: object) -> Problem:
     codes = [level[key] for level in objects for key in ("code", "type") if isinstance(level.get(key), str)]
     said = [level.get("message") if isinstance(level, dict) else level for level in levels]
     parameters = [level["param"] for level in objects if isinstance(level.get("param"), str)]
+    codes = [code.lower() for code in codes]
+    numbers = [level[key] for level in objects for key in ("code", "status") if type(level.get(key)) is int]
+    statuses = [number for number in numbers if _CLIENT_BEGINS <= number < _NO_STATUS]
+    statuses += [_STATUS_OF[code] for code in codes if code in _STATUS_OF]
     return Problem(
-        tuple(code.lower() for code in codes),
+        tuple(codes),
         tuple(text for text in said if isinstance(text, str)),
         parameters[0] if parameters else "",
+        statuses[0] if statuses else 0,
     )
 
 
@@ -140,20 +170,20 @@ def status_fault(asked: Asked, answered: Answered, now: float) -> ProviderError:
         problem = problem_of(json.loads(answered.text))
     except (ValueError, RecursionError):
         problem = problem_of(None)
-    kind, reason = _judged(status, problem)
-    waits = status == _TOO_MANY or status >= _SERVER_BEGINS
-    delay = retry_after(answered.headers, now) if waits else None
+    kind, reason = judged(status, problem)
+    delay = delay_of(status, answered.headers, now)
     return asked.fault(kind, reason, f"status {status}: {problem}", answered, retry_after=delay)
 
 
 _TOO_MANY = 429
 _CLIENT_BEGINS = 400
 _SERVER_BEGINS = 500
+_NO_STATUS = 600
 _MAY_PASS = frozenset({408, 409})
 
 
-def _judged(status: int, problem: Problem) -> tuple[FailureKind, Reason]:
-    """The row of FB-13. A 429 about tokens speaks of rates, however it is worded."""
+def judged(status: int, problem: Problem) -> tuple[FailureKind, Reason]:
+    """The row of FB-13; `status` 0 where none is known. A 429 about tokens speaks of rates, however it is worded."""
     if status == _TOO_MANY:
         return FailureKind.PERMANENT if problem.is_quota else FailureKind.RATE_LIMITED, Reason.HTTP_429
     if problem.is_context:
@@ -171,6 +201,11 @@ def _by_status(status: int) -> tuple[FailureKind, Reason]:
     if status >= _CLIENT_BEGINS:
         return FailureKind.PERMANENT, Reason.HTTP_4XX
     return FailureKind.UNUSABLE, Reason.MALFORMED_RESPONSE
+
+
+def delay_of(status: int, headers: Mapping[str, str], now: float) -> float | None:
+    """What `retry_after` says, where waiting helps."""
+    return retry_after(headers, now) if status == _TOO_MANY or status >= _SERVER_BEGINS else None
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

@@ -5,7 +5,7 @@ second. Invariant: the library never retries, reads no address from the environm
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import openai
 
@@ -13,6 +13,8 @@ from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.ports import ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.phases.providers.openai_faults import Answered, Asked, status_fault
+
+Call = Literal["chat", "responses", "picture", "edit"]
 
 
 class Link:
@@ -35,13 +37,29 @@ class Link:
             max_retries=0,
         )
         self._now = now
-        # The library loads its resources on first touch, too. Typed loosely, as is the body that it is given.
-        self._create: Any = self._client.chat.completions.with_raw_response.create
+        # Typed loosely, as are the bodies that the methods are given.
+        self._methods: dict[Call, Any] = {}
 
-    async def post(self, body: Mapping[str, object], asked: Asked) -> Answered:
+    def is_ready(self, call: Call) -> bool:
+        """Whether `prepare` has been called for it."""
+        return call in self._methods
+
+    def prepare(self, call: Call) -> None:
+        """Make ready for calls of this sort; takes time: the library loads each resource on first touch."""
+        match call:
+            case "chat":
+                self._methods[call] = self._client.chat.completions.with_raw_response.create
+            case "responses":
+                self._methods[call] = self._client.responses.with_raw_response.create
+            case "picture":
+                self._methods[call] = self._client.images.with_raw_response.generate
+            case "edit":
+                self._methods[call] = self._client.images.with_raw_response.edit
+
+    async def send(self, call: Call, body: Mapping[str, object], asked: Asked) -> Answered:
         """What the provider answered, unjudged; raises `ProviderError` for error statuses and lost connections."""
         try:
-            return _answered(await self._create(**body))
+            return _answered(await self._methods[call](**body))
         except openai.OpenAIError as error:
             raise fault_of(error, asked, self._now()) from error
 

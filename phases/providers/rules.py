@@ -1,8 +1,9 @@
 """The embedded responder, `api = "rules"`: a provider without model, key or network (OPS-02).
 
 It answers from the operator's rules, tool commands, the FAQ and the rules that ship, in this order, with the
-same envelope that a model is asked for (ENV-19). Invariant: the same request gives the same reply, and no
-answer claims what no rule, FAQ entry or tool result says.
+same envelope that a model is asked for (ENV-19). Of the commands that ship one message may hold several; each is
+obeyed. Invariant: the same request gives the same reply, and no answer claims what no rule, FAQ entry or tool
+result says.
 """
 
 import json
@@ -41,13 +42,12 @@ class Asked:
 
 @frozen
 class Decision:
-    """What to reply, and which rule decided; a call has a `tool` and nothing else."""
+    """What to reply, and which rule decided; one with `calls`, each a tool and its arguments, has nothing else."""
 
     decided_by: str
     answer: str | None = None
     staff: str | None = None
-    tool: str = ""
-    arguments: str = "{}"
+    calls: tuple[tuple[str, str], ...] = ()
 
 
 class RulesProvider:
@@ -76,16 +76,22 @@ class RulesProvider:
         )
 
     async def complete(self, request: ModelRequest) -> tuple[ModelReply, str]:
-        """The reply, and as text for the log the reply again with the rule that decided."""
+        """The reply, and as text for the log the reply again with the rule that decided.
+
+        Raises `ProviderError` for a request that wants a text written, such as a summary.
+        """
+        if not request.prompt.structured:
+            what = f"{request.source} answers from rules and writes no other texts"
+            raise ProviderError(FailureKind.PERMANENT, Reason.MISSING_CAPABILITY, what)
         decision = self._decide(request)
-        if decision.tool:
-            number = 1 + sum(len(exchange.calls) for exchange in request.exchanges)
-            call = ToolCall(f"rules-{number}", f"rules-{number}", decision.tool, decision.arguments)
-            reply = ModelReply(None, (call,), finish_reason="tool_calls")
+        if decision.calls:
+            first = 1 + sum(len(exchange.calls) for exchange in request.exchanges)
+            calls = tuple(ToolCall(f"rules-{n}", f"rules-{n}", *call) for n, call in enumerate(decision.calls, first))
+            reply = ModelReply(None, calls, finish_reason="tool_calls")
         else:
             reply = ModelReply(_envelope(decision), finish_reason="stop")
-        calls = [{"id": c.provider_id, "name": c.name, "arguments": c.arguments} for c in reply.calls]
-        said = {"decided_by": decision.decided_by, "content": reply.text, "tool_calls": calls}
+        shown = [{"id": c.provider_id, "name": c.name, "arguments": c.arguments} for c in reply.calls]
+        said = {"decided_by": decision.decided_by, "content": reply.text, "tool_calls": shown}
         return reply, _json({**said, "finish_reason": reply.finish_reason})
 
     async def pictures(self, request: PictureRequest) -> tuple[Picture, ...]:
@@ -102,9 +108,8 @@ class RulesProvider:
 
     def _decisions(self, asked: Asked, request: ModelRequest) -> Iterator[Decision]:
         """What each source has to say, the first one first."""
-        commands = [rule for rule in self._rules.shipped if rule.tool]
         yield from self._matching(self._rules.operator, asked, request)
-        yield from self._matching(commands, asked, request)
+        yield from self._commands(asked, request)
         entry = best(self._rules.faq, asked.text) if asked.addressed else None
         if entry is not None:
             yield Decision(f"FAQ: {entry.question}", entry.answer)
@@ -115,6 +120,25 @@ class RulesProvider:
             values = rule.match(asked.text) if asked.addressed or not rule.only_addressed else None
             if values is not None:
                 yield self._obey(rule, {**values, "author": asked.author}, asked, request)
+
+    def _commands(self, asked: Asked, request: ModelRequest) -> Iterator[Decision]:
+        """The calls of every command in the message, in its order, or the refusal of one that is not offered.
+
+        What a command has read, such as the text of a note, holds no other; of two that begin at one place the
+        earlier rule is meant.
+        """
+        rules = [rule for rule in self._rules.shipped if rule.tool and asked.addressed]
+        places = [(place, rule, values) for rule in rules for place, values in rule.matches(asked.text)]
+        decisions: list[Decision] = []
+        read_to = 0
+        for place, rule, values in sorted(places, key=lambda found: found[0].start):
+            if place.start >= read_to:
+                read_to = place.stop
+                decisions.append(_call(rule, {**values, "author": asked.author}, asked, request))
+        yield from (decision for decision in decisions if not decision.calls)
+        if decisions:
+            calls = dict.fromkeys(call for decision in decisions for call in decision.calls)
+            yield Decision(", ".join(dict.fromkeys(d.decided_by for d in decisions)), calls=tuple(calls))
 
     def _obey(self, rule: Rule, values: Mapping[str, str], asked: Asked, request: ModelRequest) -> Decision:
         match rule.action:
@@ -159,7 +183,7 @@ def _call(rule: Rule, values: Mapping[str, str], asked: Asked, request: ModelReq
         name: _argument(value, values, properties.get(name) if isinstance(properties, dict) else None)
         for name, value in rule.arguments.items()
     }
-    return Decision(rule.origin, tool=rule.tool, arguments=_json(arguments))
+    return Decision(rule.origin, calls=((rule.tool, _json(arguments)),))
 
 
 def _argument(value: object, values: Mapping[str, str], schema: object) -> object:

@@ -6,7 +6,7 @@ that was loaded has one condition and one action, and its pattern compiles.
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,7 @@ from phasewalk.phases.providers.rules_faq import Entry, entries_in
 
 Action = Literal["answer", "tool", "staff", "silence"]
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_PART = re.compile(r"\(\?&([\w-]+)\)")
 _ACTIONS: tuple[Action, ...] = ("answer", "tool", "staff", "silence")
 
 
@@ -38,10 +39,13 @@ class Rule:
 
     def match(self, text: str) -> dict[str, str] | None:
         """What the placeholders stand for when `text` matches: `{text}` and the named groups, blanks cut off."""
-        found = self.pattern.search(text)
-        if found is None:
-            return None
-        return {"text": text, **{name: (value or "").strip() for name, value in found.groupdict().items()}}
+        return next((values for _, values in self.matches(text)), None)
+
+    def matches(self, text: str) -> Iterator[tuple[range, dict[str, str]]]:
+        """Every place of `text` that matches, with what the placeholders stand for there."""
+        for found in self.pattern.finditer(text):
+            values = {name: (value or "").strip() for name, value in found.groupdict().items()}
+            yield range(*found.span()), {"text": text, **values}
 
 
 @frozen
@@ -72,6 +76,7 @@ class _RuleDocument(BaseModel):
 class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
     no_answer: NonBlank | None = Field(default=None, alias="no-answer")
+    parts: dict[str, NonBlank] = {}
     rules: list[_RuleDocument] = []
 
 
@@ -118,11 +123,24 @@ def _parsed(text: str, name: str) -> tuple[tuple[Rule, ...], str]:
         raise ConfigurationError(f"rules file {name} is not TOML: {error}") from error
     except ValidationError as error:
         raise ConfigurationError(f"rules file {name}: {first_problem(error, _KEYS)}") from error
-    rules = tuple(_rule(spec, f"{name}, rule {number}") for number, spec in enumerate(document.rules, 1))
+    parts: dict[str, str] = {}
+    for part, pattern in document.parts.items():
+        parts[part] = _put_together(pattern, parts, f"{name}, part {part}")
+    rules = tuple(_rule(spec, parts, f"{name}, rule {number}") for number, spec in enumerate(document.rules, 1))
     return rules, document.no_answer or ""
 
 
-def _rule(spec: _RuleDocument, origin: str) -> Rule:
+def _put_together(pattern: str, parts: Mapping[str, str], origin: str) -> str:
+    """`pattern` with each `(?&name)` replaced by the part of that name, which stands before it in the file."""
+    for name in _PART.findall(pattern):
+        if name not in parts:
+            raise ConfigurationError(
+                f"rules file {origin}: part {name!r} is not known; known here are {', '.join(parts) or 'none'}"
+            )
+    return _PART.sub(lambda found: f"(?:{parts[found[1]]})", pattern)
+
+
+def _rule(spec: _RuleDocument, parts: Mapping[str, str], origin: str) -> Rule:
     if (spec.keywords is None) == (spec.pattern is None):
         raise ConfigurationError(f"rules file {origin}: it needs exactly one of keywords and pattern")
     actions = [name for name in _ACTIONS if getattr(spec, name) is not None]
@@ -133,7 +151,7 @@ def _rule(spec: _RuleDocument, origin: str) -> Rule:
         raise ConfigurationError(f"rules file {origin}: arguments are accepted beside tool only")
     rule = Rule(
         origin=origin,
-        pattern=_compiled(spec, origin),
+        pattern=_compiled(spec, parts, origin),
         action=actions[0],
         text=spec.answer or spec.staff or "",
         tool=spec.tool or "",
@@ -144,11 +162,12 @@ def _rule(spec: _RuleDocument, origin: str) -> Rule:
     return rule
 
 
-def _compiled(spec: _RuleDocument, origin: str) -> re.Pattern[str]:
-    """The pattern as given, or one that finds any of the keywords as whole words."""
+def _compiled(spec: _RuleDocument, parts: Mapping[str, str], origin: str) -> re.Pattern[str]:
+    """The pattern as given, its parts filled in, or one that finds any of the keywords as whole words."""
     words = "|".join(r"\s+".join(re.escape(word) for word in keyword.split()) for keyword in spec.keywords or ())
+    given = _put_together(spec.pattern, parts, origin) if spec.pattern is not None else rf"(?<!\w)(?:{words})(?!\w)"
     try:
-        return re.compile(spec.pattern or rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE | re.DOTALL)
+        return re.compile(given, re.IGNORECASE | re.DOTALL)
     except re.error as error:
         raise ConfigurationError(
             f"rules file {origin}: pattern {spec.pattern!r} is no regular expression: {error}"

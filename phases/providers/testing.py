@@ -1,7 +1,8 @@
 """A model server that answers from a script, over real sockets on loopback; for tests of whoever calls models.
 
-Owns the serving; what is answered are the steps of `testing_steps`, which can be imported from here. Knows no
-client library. Invariant: each request is recorded before it is answered. Runs in a process of its own too:
+Owns the serving of chat/completions, the Responses API and the image API, all from one script; what is answered are
+the steps of `testing_steps`, which can be imported from here. Knows no client library. Invariant: each request is
+recorded before it is answered. Runs in a process of its own too:
 `python -m phasewalk.phases.providers.testing --script steps.json` prints its address on the first line.
 """
 
@@ -26,13 +27,16 @@ from phasewalk.phases.providers.testing_steps import (
     completion,
     envelope,
     hang,
+    picture,
     raw,
     refusal,
     reset,
     reset_mid_body,
+    responses,
     slow,
     status,
     step_of,
+    step_on,
     tool_calls,
 )
 
@@ -42,16 +46,18 @@ __all__ = [
     "completion",
     "envelope",
     "hang",
+    "picture",
     "raw",
     "refusal",
     "reset",
     "reset_mid_body",
+    "responses",
     "slow",
     "status",
     "tool_calls",
 ]
 
-PATH = "/v1/chat/completions"
+PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/images/generations", "/v1/images/edits")
 
 
 @frozen
@@ -115,7 +121,7 @@ class ScriptedModelServer:
             step = self._step(request)
             left = asyncio.ensure_future(reader.read())
             try:
-                await _perform(step, writer, left, f"req-{len(self.requests)}")
+                await _perform(step_on(step, request.path), writer, left, f"req-{len(self.requests)}")
             finally:
                 left.cancel()
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -124,8 +130,9 @@ class ScriptedModelServer:
             writer.close()
 
     def _step(self, request: Recorded) -> Step:
-        if (request.method, request.path) != ("POST", PATH):
-            return status(404, message=f"{request.method} {request.path} is not served; POST {PATH} is")
+        if request.method != "POST" or request.path not in PATHS:
+            served = ", ".join(PATHS)
+            return status(404, message=f"{request.method} {request.path} is not served; POST {served} are")
         self.requests.append(request)
         if not isinstance(self._script, Sequence):
             return self._script(request)

@@ -1,23 +1,35 @@
 """The steps of a scripted model server: what it answers, good and bad.
 
-Owns the bytes of each answer. Knows no socket. Invariant: a step is a value; the same step is the same bytes.
+Owns the bytes of each answer, on chat/completions and on the Responses API: a step that a model's answer is made of
+holds both. Knows no socket. Invariant: a step is a value; the same step is the same bytes.
 """
 
+import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
+
+PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=")
+"""A picture of one pixel, as PNG."""
 
 
 @frozen
 class Reply:
-    """Answer with these bytes."""
+    """Answer with these bytes; where there is a `response`, with that on the Responses API."""
 
     body: bytes
     status: int = 200
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(factory=dict)
+    response: bytes | None = None
+
+    def on(self, path: str) -> "Reply":
+        """What is answered on this path."""
+        if self.response is None or not path.endswith("/responses"):
+            return self
+        return evolve(self, body=self.response, response=None)
 
 
 @frozen
@@ -57,7 +69,7 @@ def raw(
 
 
 def completion(message: Mapping[str, object] | None, finish_reason: str | None = "stop") -> Reply:
-    """A well-formed chat completion with one choice."""
+    """A well-formed answer with one choice, or with the items that it is on the Responses API."""
     choice = {"index": 0, "finish_reason": finish_reason, "message": message}
     body = {
         "id": "chatcmpl-scripted",
@@ -67,7 +79,51 @@ def completion(message: Mapping[str, object] | None, finish_reason: str | None =
         "choices": [choice],
         "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
     }
-    return raw(200, json.dumps(body))
+    cut = _CUT.get(finish_reason or "")
+    extra = {"incomplete_details": {"reason": cut}} if cut else {}
+    response = responses(list(_items(message or {})), "incomplete" if cut else "completed", **extra)
+    return evolve(raw(200, json.dumps(body)), response=response.body)
+
+
+_CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""The reasons of an incomplete response by the finish reason of a choice."""
+
+
+def _items(message: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """The output items that say what a choice's message says."""
+    parts: list[dict[str, object]] = []
+    if isinstance(message.get("content"), str):
+        parts.append({"type": "output_text", "text": message["content"], "annotations": []})
+    if message.get("refusal"):
+        parts.append({"type": "refusal", "refusal": message["refusal"]})
+    if parts:
+        yield {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": parts}
+    calls = message.get("tool_calls")
+    for number, call in enumerate(calls if isinstance(calls, list) else [], 1):
+        named = {"type": "function_call", "id": f"fc_{number}", "status": "completed"}
+        yield {**named, "call_id": call.get("id"), **call.get("function", {})}
+
+
+def responses(output: object, status: str | None = "completed", **extra: object) -> Reply:
+    """A Responses answer with these output items, whatever they are worth; `extra` replaces or adds keys."""
+    body = {
+        "id": "resp-scripted",
+        "object": "response",
+        "created_at": 0,
+        "model": "scripted",
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "output": output,
+        "usage": {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18},
+    }
+    return raw(200, json.dumps({**body, **extra}))
+
+
+def picture(data: bytes | str = PIXEL, count: int = 1) -> Reply:
+    """An answer of the image API: this picture so many times; text is taken for base64, as in a script file."""
+    encoded = data if isinstance(data, str) else base64.b64encode(data).decode()
+    return raw(200, json.dumps({"created": 0, "data": [{"b64_json": encoded}] * count}))
 
 
 def envelope(
@@ -144,9 +200,33 @@ def slow(reply: Reply | None = None, *, first_byte: float = 0.0, per_byte: float
 
 STEPS: Mapping[str, Callable[..., Step]] = {
     step.__name__: step
-    for step in (envelope, completion, tool_calls, refusal, raw, status, hang, reset, reset_mid_body, slow)
+    for step in (
+        envelope,
+        completion,
+        tool_calls,
+        refusal,
+        responses,
+        picture,
+        raw,
+        status,
+        hang,
+        reset,
+        reset_mid_body,
+        slow,
+    )
 }
 """The steps by the names that a script file gives them."""
+
+
+def step_on(step: Step, path: str) -> Step:
+    """The step as it is done on this path."""
+    match step:
+        case Reply():
+            return step.on(path)
+        case Reset() | Slow():
+            return evolve(step, reply=step.reply.on(path))
+        case _:
+            return step
 
 
 def step_of(described: Mapping[str, Any]) -> Step:

@@ -5,17 +5,20 @@ import time
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.contract import ToolSchema
-from phasewalk.machine.ports import ModelRequest
+from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import ModelRequest, ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Exchange, ModelReply, Prompt, ToolCall, ToolResult
 from phasewalk.phases.classify import classify_text
 from phasewalk.phases.providers.rules import PASSED_ON, RulesProvider, asked_in
 from phasewalk.phases.providers.rules_load import load_rules
+from phasewalk.phases.tools.due import check_due
 from phasewalk.phases.vocabulary import shipped
 
 KEYS = ["answer", "answer_needed", "channel", "staff", "picture", "picture_count", "picture_edit", "hack"]
@@ -59,6 +62,10 @@ TOOLS = (
     schema("memory_remember", text="string"),
     schema("memory_recall", query="string"),
     schema("memory_forget", number="integer"),
+    schema("tasks_add", text="string", due="string"),
+    schema("tasks_list", include_done="boolean"),
+    schema("tasks_complete", number="integer"),
+    schema("history_search", query="string"),
     schema("forecast", city="string", days="integer"),
 )
 
@@ -178,6 +185,9 @@ async def test_the_faq_answers_a_direct_question_and_no_overheard_one(provider):
         ("help", "I answer from rules"),
         ("forget me", "I forget facts one at a time"),
         ("delete my notes", "I delete notes one at a time"),
+        ("remind me", "Say what is to be done"),
+        ("add a task", "Say what is to be done"),
+        ("delete task 3", "I cannot delete tasks"),
     ],
 )
 async def test_the_rules_that_ship_answer_small_talk(text, beginning):
@@ -218,11 +228,63 @@ NATURAL = [
     ("what do you remember about me?", "memory_recall", {}),
     ("do you remember my birthday?", "memory_recall", {"query": "birthday"}),
     ("forget fact 2", "memory_forget", {"number": 2}),
+    ("my notes about the raid", "notes_list", {"find": "raid"}),
+    ("remind me to feed the cat tomorrow", "tasks_add", {"text": "feed the cat", "due": "tomorrow"}),
+    ("remind me to feed the cat tomorrow at 18:00.", "tasks_add", {"text": "feed the cat", "due": "tomorrow at 18:00"}),
+    ("remind me to feed the cat, tomorrow 6pm", "tasks_add", {"text": "feed the cat", "due": "tomorrow 6pm"}),
+    ("remind me tomorrow to feed the cat", "tasks_add", {"text": "feed the cat", "due": "tomorrow"}),
+    ("remind me in 2 hours to feed the cat", "tasks_add", {"text": "feed the cat", "due": "in 2 hours"}),
+    ("can you remind me to call Bob in half an hour?", "tasks_add", {"text": "call Bob", "due": "in half an hour"}),
+    ("remind me to call Bob at 6pm tomorrow", "tasks_add", {"text": "call Bob", "due": "at 6pm tomorrow"}),
+    ("remind me to call Bob on friday", "tasks_add", {"text": "call Bob", "due": "on friday"}),
+    ("remind me to go by 2026-12-24 at 18:00 UTC", "tasks_add", {"text": "go", "due": "by 2026-12-24 at 18:00 UTC"}),
+    ("remind me to call Bob this evening", "tasks_add", {"text": "call Bob", "due": "this evening"}),
+    ("remind me to call Bob tonight at 21:30", "tasks_add", {"text": "call Bob", "due": "tonight at 21:30"}),
+    ("remind me: call Bob", "tasks_add", {"text": "call Bob", "due": ""}),
+    ("I want you to remind me to call Bob", "tasks_add", {"text": "call Bob", "due": ""}),
+    ("set a reminder for tomorrow 18:00 to call Bob", "tasks_add", {"text": "call Bob", "due": "tomorrow 18:00"}),
+    ("add a task: water the plants", "tasks_add", {"text": "water the plants", "due": ""}),
+    ("add task water the plants", "tasks_add", {"text": "water the plants", "due": ""}),
+    ("create a task to call Bob in 2 hours", "tasks_add", {"text": "call Bob", "due": "in 2 hours"}),
+    ("todo: one\ntwo", "tasks_add", {"text": "one\ntwo", "due": ""}),
+    ("TODO water the plants", "tasks_add", {"text": "water the plants", "due": ""}),
+    ('add "water the plants" to my tasks', "tasks_add", {"text": "water the plants", "due": ""}),
+    ("put milk on my to-do list", "tasks_add", {"text": "milk", "due": ""}),
+    ("my tasks", "tasks_list", {}),
+    ("todo list", "tasks_list", {}),
+    ("what's on my to-do list?", "tasks_list", {}),
+    ("do I have any tasks?", "tasks_list", {}),
+    ("show all my tasks", "tasks_list", {"include_done": True}),
+    ("list my tasks including the done ones", "tasks_list", {"include_done": True}),
+    ("is task 3 done?", "tasks_list", {"include_done": True}),
+    ("complete task 3", "tasks_complete", {"number": 3}),
+    ("mark task #3 as done", "tasks_complete", {"number": 3}),
+    ("search the chat for raid", "history_search", {"query": "raid"}),
+    ('search the chat for "raid night"', "history_search", {"query": "raid night"}),
+    ('search the chat for "', "history_search", {"query": '"'}),
+    ("search this channel for NEAR(", "history_search", {"query": "NEAR("}),
+    ("search history for 火", "history_search", {"query": "火"}),
+    ("who said that the raid moved?", "history_search", {"query": "raid moved"}),
+    ("what was said about the raid?", "history_search", {"query": "raid"}),
+    ("what did we say about potions?", "history_search", {"query": "potions"}),
+    ("when did we talk about potions?", "history_search", {"query": "potions"}),
+    ("find old messages with C++", "history_search", {"query": "C++"}),
 ]
+
+ONLY_IN_RULES = [
+    ("done 3", "tasks_complete", {"number": 3}),
+    ("done with task 3", "tasks_complete", {"number": 3}),
+    ("task 3 is done", "tasks_complete", {"number": 3}),
+    ("I finished task 3", "tasks_complete", {"number": 3}),
+    ("new task: x", "tasks_add", {"text": "x", "due": ""}),
+    ("what did Bob say about potions?", "history_search", {"query": "potions"}),
+    ("search for potions in the chat", "history_search", {"query": "potions"}),
+]
+"""Commands that need a vocabulary which offers their family."""
 
 
 @pytest.mark.spec("OPS-02")
-@pytest.mark.parametrize(("text", "tool", "arguments"), NATURAL)
+@pytest.mark.parametrize(("text", "tool", "arguments"), [*NATURAL, *ONLY_IN_RULES])
 async def test_the_offline_tools_are_used_when_asked_for(text, tool, arguments):
     assert await call(RulesProvider(), text) == (tool, arguments)
 
@@ -235,10 +297,74 @@ def test_what_calls_a_tool_is_also_classified_as_its_family(text, tool, argument
 
 @pytest.mark.parametrize(
     "text",
-    ["don't delete note 3", "did you note that he left?", "I note that you left", "never remember that I am here"],
+    [
+        "don't remind me to call Bob",
+        "how do I add a task?",
+        "what is a task?",
+        "a search of the chat",
+        "don't delete note 3",
+        "did you note that he left?",
+        "I note that you left",
+        "never remember that I am here",
+    ],
 )
 async def test_what_asks_for_no_tool_calls_none(text):
     assert (await reply_to(RulesProvider(), text)).calls == ()
+
+
+@pytest.mark.parametrize("due", sorted({arguments["due"] for _, _, arguments in NATURAL if arguments.get("due")}))
+def test_every_due_time_that_a_rule_finds_is_one_that_the_tool_reads(due):
+    check_due(due)
+
+
+async def calls(provider: RulesProvider, *args, **kwargs) -> list[tuple[str, object]]:
+    return [(made.name, json.loads(made.arguments)) for made in (await reply_to(provider, *args, **kwargs)).calls]
+
+
+@pytest.mark.spec("OPS-02", "CON-02")
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("show my tasks and my notes", [("tasks_list", {}), ("notes_list", {})]),
+        ("delete note 3 and complete task 4", [("notes_delete", {"number": 3}), ("tasks_complete", {"number": 4})]),
+        (
+            "show my notes and remind me to call Bob tomorrow",
+            [("notes_list", {}), ("tasks_add", {"text": "call Bob", "due": "tomorrow"})],
+        ),
+        (
+            "complete task 3, complete task 4 and complete task 3",
+            [("tasks_complete", {"number": 3}), ("tasks_complete", {"number": 4})],
+        ),
+    ],
+)
+async def test_each_command_of_a_message_is_obeyed_once_and_in_its_order(text, made):
+    assert await calls(RulesProvider(), text) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("note: buy milk, todo: feed the cat", ("notes_add", {"text": "buy milk, todo: feed the cat"})),
+        ("todo: buy milk, note: the red one", ("tasks_add", {"text": "buy milk, note: the red one", "due": ""})),
+    ],
+)
+async def test_what_a_command_is_to_keep_holds_no_other_command(text, made):
+    assert await calls(RulesProvider(), text) == [made]
+
+
+@pytest.mark.spec("CON-13")
+async def test_of_two_commands_none_is_obeyed_where_one_is_not_offered():
+    said = await envelope(RulesProvider(), "show my notes and complete task 4", tools=(schema("notes_list"),))
+    assert said["answer"] == "I may not use tasks_complete for this message, so nothing was done."
+
+
+@pytest.mark.spec("OPS-02")
+async def test_a_text_other_than_an_answer_is_not_for_rules():
+    asked = request("Summarise: note: x")
+    with pytest.raises(ProviderError) as caught:
+        await RulesProvider().complete(evolve(asked, prompt=evolve(asked.prompt, structured=False)))
+    assert (caught.value.kind, caught.value.reason) == (FailureKind.PERMANENT, Reason.MISSING_CAPABILITY)
+    assert caught.value.message == "rules/rules answers from rules and writes no other texts"
 
 
 @pytest.mark.spec("CON-13")
@@ -273,6 +399,12 @@ def after(name: str, text: str, status: str = "ok", reason: Reason | None = None
             '{"notes": [{"number": 1, "text": "a"}, {"number": 4, "text": "b"}]}',
             "Your notes here:\n1: a\n4: b",
         ),
+        ("notes_list", '{"notes": [], "sought": "tea"}', 'None of your notes here holds "tea".'),
+        (
+            "notes_list",
+            '{"notes": [{"number": 2, "text": "b"}], "left_out": 1}',
+            "Your notes here:\n2: b\n(1 earlier one is not shown.)",
+        ),
         ("notes_delete", '{"deleted": true, "number": 3}', "Note 3 is deleted."),
         ("notes_delete", '{"deleted": false, "number": 3}', "You have no note 3; nothing was deleted."),
         ("memory_remember", '{"remembered": 2, "text": "tea"}', "Remembered as fact 2: tea"),
@@ -283,6 +415,41 @@ def after(name: str, text: str, status: str = "ok", reason: Reason | None = None
             "memory_forget",
             '{"forgotten": false, "number": 2}',
             "I remember no fact 2 about you; nothing was forgotten.",
+        ),
+        (
+            "tasks_add",
+            '{"added": 2, "text": "tea", "due": "2026-12-03T18:00:00Z"}',
+            "Kept as task 2: tea, due 2026-12-03T18:00:00Z.",
+        ),
+        ("tasks_add", '{"added": 2, "text": "tea", "due": null}', "Kept as task 2: tea, without a due time."),
+        (
+            "tasks_add",
+            '{"added": null, "problem": "due x is in the past"}',
+            "The task was not kept: due x is in the past.",
+        ),
+        ("tasks_list", '{"tasks": []}', "You have no open tasks here."),
+        (
+            "tasks_list",
+            '{"tasks": [{"number": 1, "text": "a", "due": "D"}, {"number": 2, "text": "b"}, {"number": 3, "text": "c", "done": "E"}]}',
+            "Your tasks here:\n1: a (due D)\n2: b\n3: c (done E)",
+        ),
+        ("tasks_complete", '{"completed": true, "number": 2}', "Task 2 is done."),
+        ("tasks_complete", '{"completed": false, "number": 2}', "You have no open task 2; nothing was changed."),
+        ("history_search", '{"sought": "tea", "found": []}', 'Nothing that was said here holds "tea".'),
+        (
+            "history_search",
+            '{"sought": "tea", "found": [], "searched_back_to": "T"}',
+            'Nothing that was said here holds "tea". I searched back to T only.',
+        ),
+        (
+            "history_search",
+            '{"sought": "tea", "found": [{"at": "T", "author": "Ana", "text": "green tea"}]}',
+            'What was said with "tea", the newest last:\nT Ana: green tea',
+        ),
+        (
+            "history_search",
+            '{"sought": "tea", "found": {"a": 1}}',
+            'history_search: {"sought": "tea", "found": {"a": 1}}',
         ),
         ("forecast", '{"sun": true}', 'forecast: {"sun": true}'),
         ("notes_add", '{"added": 3, "te', 'notes_add: {"added": 3, "te'),
@@ -313,6 +480,16 @@ async def test_a_tool_that_did_not_do_it_is_never_claimed_to_have(provider, stat
 async def test_a_long_result_is_cut_to_what_a_message_holds(provider):
     said = await envelope(provider, "x", exchanges=after("forecast", "y" * 9000))
     assert len(str(said["answer"])) < 2000
+
+
+@pytest.mark.parametrize("text", ["x" * 50, "x" * 5000])
+async def test_of_a_long_list_the_newest_are_shown_and_the_others_counted(text):
+    items = [{"number": number, "text": text} for number in range(1, 101)]
+    result = json.dumps({"notes": items, "left_out": 7})
+    said = await envelope(RulesProvider(), "x", exchanges=after("notes_list", result))
+    head, *lines, rest = str(said["answer"]).splitlines()
+    assert (head, lines[-1][:6]) == ("Your notes here:", "100: x")
+    assert rest == f"({107 - len(lines)} earlier ones are not shown.)"
 
 
 @pytest.mark.spec("OPS-02")
@@ -350,10 +527,17 @@ async def test_any_text_is_answered_without_raising_and_always_the_same(text, ad
     assert first[0].calls or list(json.loads(first[0].text or "")) == KEYS
 
 
-@pytest.mark.parametrize("piece", ["please ", "note ", "\n", "what do you remember ", "keep a note ", "thanks "])
-async def test_a_long_message_of_one_repeated_piece_is_no_trap(piece):
+@pytest.mark.parametrize("before", ["", "remind me to x", "note"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "please ", "note ", "\n", " ", "what do you remember ", "keep a note ", "thanks ", "remind me to ", "in 2 hours, ",
+        "who said ", "add x to ", "task 3 ", "search the chat for ", "my notes about ", "tomorrow at ", '"', ". ", "!", "1",
+    ],
+)  # fmt: skip
+async def test_a_long_message_of_one_repeated_piece_is_no_trap(before, piece):
     begin = time.perf_counter()
-    await reply_to(RulesProvider(), (piece * 4000)[:4000])
+    await reply_to(RulesProvider(), before + (piece * 4000)[:3900] + "x")
     assert time.perf_counter() - begin < 0.2
 
 

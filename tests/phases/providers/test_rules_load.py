@@ -56,6 +56,15 @@ Neither an answer.
             '[[rules]]\npattern = "(?P<city>a)"\ntool = "t"\narguments = { c = "{ctiy}" }',
             r"rule 1: placeholder \{ctiy\} is not known; known are city, text",
         ),
+        ("[parts]\nday = 1", "parts.day: input should be a valid string"),
+        (
+            "[parts]\nday = 'friday'\n[[rules]]\npattern = '(?&dya)'\nanswer = 'b'",
+            "rule 1: part 'dya' is not known; known here are day",
+        ),
+        (
+            "[parts]\nwhen = 'on (?&day)'\nday = 'friday'",
+            "part when: part 'day' is not known; known here are none",
+        ),
     ],
 )
 def test_a_bad_rules_file_is_refused_with_file_and_one_sentence(tmp_path: Path, text, problem):
@@ -132,3 +141,23 @@ def test_of_equals_the_earlier_entry_wins():
     found = best(twice, "raid")
     assert found is not None
     assert found.answer == "One."
+
+
+@pytest.mark.spec("OPS-02")
+def test_a_pattern_is_put_together_of_parts_and_a_part_of_earlier_ones(tmp_path):
+    (tmp_path / "rules.toml").write_text(
+        "[parts]\nweek-day = 'friday|monday'\nwhen = 'on (?P<day>(?&week-day))'\n"
+        "[[rules]]\npattern = 'raid (?&when)!'\nanswer = 'See you on {day}.'\n",
+        "utf-8",
+    )
+    (rule,) = load_rules(tmp_path / "rules.toml", None).operator
+    text = "the raid on Monday!"
+    assert rule.match(text) == {"text": text, "day": "Monday"}
+    assert rule.match("raid on friday") is None
+
+
+def test_every_place_that_matches_is_given_with_its_values(tmp_path):
+    (tmp_path / "rules.toml").write_text("[[rules]]\npattern = 'note (?P<n>[0-9])'\nanswer = 'x'\n", "utf-8")
+    (rule,) = load_rules(tmp_path / "rules.toml", None).operator
+    found = [(place, values["n"]) for place, values in rule.matches("note 1, note 2")]
+    assert found == [(range(6), "1"), (range(8, 14), "2")]

@@ -76,9 +76,9 @@ async def test_each_request_is_recorded_as_it_came():
 
 async def test_another_path_is_refused_and_uses_no_step():
     async with ScriptedModelServer([raw(200, "one")]) as server:
-        code, body = await asked(server, path="/v1/responses")
+        code, body = await asked(server, path="/v1/embeddings")
         assert code == 404
-        assert "POST /v1/responses is not served" in body
+        assert "POST /v1/embeddings is not served" in body
         assert server.requests == []
         assert await asked(server) == (200, "one")
 
@@ -151,6 +151,7 @@ ARGUMENTS = {
     "completion": {"message": {"content": "hi"}},
     "tool_calls": {"calls": [["a", "notes_add", {"text": "x"}]]},
     "refusal": {"text": "no"},
+    "responses": {"output": []},
     "raw": {"status": 200, "body": "{}"},
     "status": {"code": 503},
     "slow": {"reply": {"step": "envelope", "answer": "hi"}, "per_byte": 0.5},

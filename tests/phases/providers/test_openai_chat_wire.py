@@ -9,7 +9,7 @@ from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.ports import ModelRequest
 from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt, ToolCall, ToolResult
 from phasewalk.phases.envelope import schema
-from phasewalk.phases.providers.openai_wire import body_text, request_body
+from phasewalk.phases.providers.openai_chat_wire import body_text, request_body
 
 CLOSED = '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}'
 OPEN = '{"type":"object","properties":{"amount":{"type":"integer","default":1}},"additionalProperties":false}'
