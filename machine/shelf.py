@@ -48,6 +48,14 @@ class Found:
     channel_id: str
 
 
+@frozen
+class Findings:
+    """What a search found, newest first; `back_to_us` says how far back it looked where it did not see everything."""
+
+    found: tuple[Found, ...] = ()
+    back_to_us: int | None = None
+
+
 class Shelf(Protocol):
     """Where notes, tasks and facts are kept, each person's apart from everybody else's."""
 
@@ -78,5 +86,5 @@ class Shelf(Protocol):
     async def complete_task(self, user_id: str, number: int, now_us: int) -> bool:
         """Mark one of the person's tasks as done; False when none of this number is open."""
 
-    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> Sequence[Found]:
+    async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> Findings:
         """What was said in these channels and holds every word of `query`, newest first; notices are not said."""

@@ -9,12 +9,12 @@ import json
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from attrs import field, frozen
 
-from phasewalk.machine.shelf import Fact, Found, Note, Task
+from phasewalk.machine.shelf import Fact, Findings, Found, Note, Task
 from phasewalk.machine.text import storable
 from phasewalk.storage.database import open_for_reading
 from phasewalk.storage.writer import Writer
@@ -30,14 +30,6 @@ _SAID = (
     " AND (state IS NULL OR state = 'sent') AND channel_id IN (SELECT value FROM json_each(?))"
     " ORDER BY entry_id DESC LIMIT ?"
 )
-
-
-class Findings(list[Found]):
-    """Findings, newest first; `back_to_us` is how far back was looked where rows were left unread, else None."""
-
-    def __init__(self, found: Iterable[Found] = (), back_to_us: int | None = None) -> None:
-        super().__init__(found)
-        self.back_to_us = back_to_us
 
 
 @frozen
@@ -67,25 +59,33 @@ class _Search:
             if len(found) >= self.limit or self.unwanted.is_set():
                 break
             if number >= self.looked_at:
-                return Findings(found, back_to_us)
+                return Findings(tuple(found), back_to_us)
             back_to_us = at_us
             if _holds(text, self.words):
                 found.append(Found(author, text, at_us, channel_id))
-        return Findings(found)
+        return Findings(tuple(found))
 
 
 class SqliteShelf:
-    """Implements `Shelf`; every write is durable, since a person was told that it is kept."""
+    """Implements `Shelf`; every write is durable, since a person was told that it is kept, and redacted (LOG-10)."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection, *, looked_at: int = LOOKED_AT) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        reader: sqlite3.Connection,
+        redact: Callable[[str], str] = str,
+        *,
+        looked_at: int = LOOKED_AT,
+    ) -> None:
         """`reader` is for what takes microseconds; a search opens the same file again, in a thread of its own."""
         self._writer = writer
         self._reader = reader
+        self._redact = redact
         self._looked_at = looked_at
 
     async def add_note(self, user_id: str, channel_id: str, text: str, now_us: int) -> int:
         """See `Shelf.add_note`."""
-        row = (user_id, channel_id, storable(text), now_us)
+        row = (user_id, channel_id, self._kept(text), now_us)
         return await self._insert("INSERT INTO note (user_id, channel_id, text, at_us) VALUES (?, ?, ?, ?)", row)
 
     async def notes(self, user_id: str, channel_id: str) -> Sequence[Note]:
@@ -102,7 +102,7 @@ class SqliteShelf:
 
     async def remember(self, user_id: str, text: str, now_us: int) -> int:
         """See `Shelf.remember`; a fact that is kept already keeps its number and its time."""
-        row = (user_id, storable(text), now_us)
+        row = (user_id, self._kept(text), now_us)
 
         def work(connection: sqlite3.Connection) -> int | None:
             known = connection.execute(
@@ -128,7 +128,7 @@ class SqliteShelf:
 
     async def add_task(self, user_id: str, channel_id: str, text: str, due_us: int | None, now_us: int) -> int:
         """See `Shelf.add_task`."""
-        row = (user_id, channel_id, storable(text), due_us, now_us)
+        row = (user_id, channel_id, self._kept(text), due_us, now_us)
         return await self._insert(
             "INSERT INTO task (user_id, channel_id, text, due_us, at_us) VALUES (?, ?, ?, ?, ?)", row
         )
@@ -157,6 +157,9 @@ class SqliteShelf:
             return await asyncio.to_thread(search.run)
         finally:
             search.unwanted.set()
+
+    def _kept(self, text: str) -> str:
+        return storable(self._redact(text))
 
     async def _insert(self, sql: str, row: tuple[object, ...]) -> int:
         number = await self._writer.call(lambda connection: connection.execute(sql, row).lastrowid, durable=True)

@@ -81,6 +81,8 @@ class Tool(Generic[P, R]):
             self.parsed(arguments)
         except ValidationError as error:
             return f"{first_problem(error, self.names)}; {self.name} accepts {self.signature}"
+        except Exception as error:  # noqa: BLE001 - a validator of the tool's own may raise anything
+            return f"the arguments could not be checked, {type(error).__name__} was raised"
         return None
 
 

@@ -5,7 +5,7 @@ same instant, or one sentence that says what would be accepted.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 
 from phasewalk.machine.text import clipped
@@ -37,10 +37,17 @@ _UNITS = {
 }
 
 _ISO = re.compile(
-    r"\d{4}-\d\d-\d\d(?P<time>[t ](?:at )?\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?(?:z|utc)|[+-]\d\d:\d\d)?)?", re.ASCII
+    r"\d{4}-\d\d-\d\d(?P<time>[t ](?:at )?\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?: ?(?:z|utc)|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
 _IN = re.compile(rf"in (?:(?P<count>\d{{1,4}}|an?)|(?P<half>half an?)) (?P<unit>{'|'.join(_UNITS)})s?", re.ASCII)
+_SAME_AS = (
+    (re.compile(r"^(?:due )?(?:(?:on|at|by) )?"), ""),
+    (re.compile(r"^this "), "today "),
+    (re.compile(r"^tonight$"), "today night"),
+    (re.compile(r"^tonight(?: at)? (?=\d)"), "today "),
+)
 _DAY = re.compile(rf"(?P<day>today|tomorrow|{'|'.join(_WEEKDAYS)})(?: at)?(?: (?P<time>\S.*))?")
+_DAY_LAST = re.compile(rf"(?P<time>\S.*?)(?: on)? (?P<day>today|tomorrow|{'|'.join(_WEEKDAYS)})")
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?P<half> ?[ap]m)?(?: ?utc)?", re.ASCII)
 
 
@@ -54,33 +61,37 @@ def due_us(text: str, now_us: int) -> int:
     Raises `DueError` for any other form, and for an instant that is not to come.
     """
     now = EPOCH + timedelta(microseconds=now_us)
-    said = " ".join(text.casefold().split())
-    said = re.sub(r"^(?:due )?(?:(?:on|at|by) )?", "", said)
+    to_come = [instant for instant in _meant(text, now) if instant > now]
+    if not to_come:
+        raise DueError(f"{clipped(text, 60)!r} is in the past; {ACCEPTED}")
+    return (min(to_come) - EPOCH) // timedelta(microseconds=1)
+
+
+def check_due(text: str) -> None:
+    """Raise `DueError` for a text that means no instant, whatever the time is."""
+    _meant(text, EPOCH)
+
+
+def _meant(text: str, now: datetime) -> Sequence[datetime]:
+    """The instants that may be meant, past ones too; raises `DueError` where there is none."""
+    said = " ".join(text.casefold().replace(",", " ").split())
+    for pattern, plain in _SAME_AS:
+        said = pattern.sub(plain, said)
     try:
-        meant = _meant(said, now)
-    except (ValueError, OverflowError):  # 2026-02-30, 25:00, year 9999 west of Greenwich
-        meant = ()
-    instants = list(meant)
-    if not instants:
-        raise DueError(f"due {clipped(text, 60)!r} is not understood; {ACCEPTED}")
-    if instants[-1] <= now:
-        raise DueError(f"due {clipped(text, 60)!r} is in the past; {ACCEPTED}")
-    return (min(instant for instant in instants if instant > now) - EPOCH) // timedelta(microseconds=1)
+        return _read(said, now)
+    except (ValueError, OverflowError) as error:  # no such form; 2026-02-30, 25:00, year 9999 west of Greenwich
+        raise DueError(f"{clipped(text, 60)!r} is not understood; {ACCEPTED}") from error
 
 
-def _meant(said: str, now: datetime) -> Iterable[datetime]:
-    """The instants that may be meant, the earliest first; the first one to come is."""
+def _read(said: str, now: datetime) -> list[datetime]:
+    """As `_meant`; raises `ValueError` or `OverflowError`."""
     if found := _ISO.fullmatch(said):
         return [_of_iso(said, day_only=found["time"] is None)]
     if found := _IN.fullmatch(said):
         unit = _UNITS[found["unit"]]
         count = found["count"]
         return [now + (unit / 2 if count is None else unit * int(count) if count.isdigit() else unit)]
-    if said.startswith("this ") and said[5:] in _PARTS_OF_DAY:
-        return [_at(now, 0, _PARTS_OF_DAY[said[5:]])]
-    if said == "tonight":
-        return [_at(now, 0, _PARTS_OF_DAY["night"])]
-    if found := _DAY.fullmatch(said):
+    if found := _DAY.fullmatch(said) or _DAY_LAST.fullmatch(said):
         return _on_day(found["day"], _time(found["time"]) if found["time"] else MORNING, now)
     at = _time(said)
     return [_at(now, 0, at), _at(now, 1, at)]

@@ -41,11 +41,11 @@ def tools(shelf: Shelf) -> list[AnyTool]:
         the query, in any case, newest last. Every character counts; there are no operators and no quotes.
         """
         channels = tuple(channel for channel in context.readable_channels or (context.channel_id,) if channel)
-        found = await shelf.search(channels, query, limit)
+        findings = await shelf.search(channels, query, limit)
         word = query.casefold().split()[0]
-        result = listed("found", [_shown(hit, word, context.channel_id) for hit in reversed(found)])
-        back_to_us: int | None = getattr(found, "back_to_us", None)  # of a search that stopped before the first message
-        return result if back_to_us is None else {**result, "searched_back_to": iso(back_to_us)}
+        shown = [_shown(hit, word, context.channel_id) for hit in reversed(findings.found)]
+        result = {"sought": query} | listed("found", shown)
+        return result if findings.back_to_us is None else {**result, "searched_back_to": iso(findings.back_to_us)}
 
     return [search]
 

@@ -26,7 +26,8 @@ def tools(shelf: Shelf) -> list[AnyTool]:
         words = find.casefold().split()
         kept = await shelf.notes(context.user_id, context.channel_id)
         found = [note for note in kept if all(word in note.text.casefold() for word in words)]
-        return listed("notes", [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found])
+        result = listed("notes", [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found])
+        return {"sought": find} | result if find else result
 
     @tool(family=FAMILY, name="notes_delete")
     async def delete(number: Number, context: ToolContext) -> dict[str, object]:

@@ -1,27 +1,47 @@
 """The tools of the family `tasks`: add, list, complete. They keep nothing themselves; a shelf does."""
 
+from typing import Annotated
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
 from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Shelf, Task
 from phasewalk.phases.tools.declare import tool
-from phasewalk.phases.tools.due import DueError, due_us
+from phasewalk.phases.tools.due import DueError, check_due, due_us
 from phasewalk.phases.tools.registry import AnyTool
 from phasewalk.phases.tools.stamps import Item, KeptText, Number, iso, listed
 
 FAMILY = "tasks"
 
 
+def _due(text: str) -> str | None:
+    """`text` if it means an instant, None if it is blank: some models fill in every parameter."""
+    if not text.strip():
+        return None
+    try:
+        check_due(text)
+    except DueError as error:
+        raise PydanticCustomError("due", "{said}", {"said": str(error)}) from error
+    return text
+
+
+Due = Annotated[str, AfterValidator(_due)] | None
+"""When a task is due, in a form that `due.py` reads; any other refuses the call before it counts as an effect."""
+
+
 def tools(shelf: Shelf) -> list[AnyTool]:
     """The three tools on this shelf. Results say what happened in small JSON objects."""
 
     @tool(family=FAMILY, name="tasks_add")
-    async def add(text: KeptText, context: ToolContext, due: str | None = None) -> dict[str, object]:
+    async def add(text: KeptText, context: ToolContext, due: Due = None) -> dict[str, object]:
         """Keep a task for the person who asks, in this channel. `due` is when to remind them: an ISO 8601 date or
         time, or such as "in 2 hours", "tomorrow 18:00", "friday 9am"; UTC without an offset.
         """
         try:
-            at_us = due_us(due, context.now_us) if due is not None and due.strip() else None
+            at_us = due_us(due, context.now_us) if due is not None else None
         except DueError as error:
-            return {"added": None, "problem": str(error)}
+            return {"added": None, "problem": f"due {error}"}
         number = await shelf.add_task(context.user_id, context.channel_id, text, at_us, context.now_us)
         return {"added": number, "text": text, "due": None if at_us is None else iso(at_us)}
 

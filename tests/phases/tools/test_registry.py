@@ -5,8 +5,10 @@ import contextvars
 import subprocess
 import sys
 import threading
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 from phasewalk.machine.errors import ConfigurationError
 from phasewalk.machine.ports import ToolContext
@@ -49,6 +51,16 @@ def test_a_call_is_checked_against_the_tools_schema():
     assert registry.problem_with("double", '{"number": 2}') is None
     assert "number: input should be a valid integer" in str(registry.problem_with("double", '{"number": "2"}'))
     assert registry.problem_with("triple", "{}") == "there is no tool 'triple'; there are double"
+
+
+@pytest.mark.spec("CON-20", "CON-23")
+def test_a_check_of_the_tools_own_that_fails_is_a_problem_with_the_call_and_not_with_the_turn():
+    @tool(family="x")
+    def checked(value: Annotated[str, AfterValidator(lambda value: value[9])]) -> str:
+        return value
+
+    problem = Registry([checked]).problem_with("checked", '{"value": "short"}')
+    assert problem == "the arguments could not be checked, IndexError was raised"
 
 
 async def test_an_async_tool_runs_with_its_parsed_arguments():
