@@ -137,7 +137,8 @@ class MemoryTurnLog:
             commit.set_exception(error)
         else:
             self._log.rows.extend((self._turn_id, record) for record in records)
-            commit.set_result(None)
+            if self._log.holding is None or not self._log.holding(records, commit):
+                commit.set_result(None)
         return commit
 
     async def describe(self, *records: Record) -> None:
@@ -151,11 +152,15 @@ class MemoryTurnLog:
 
 @define
 class MemoryLog:
-    """A phase log in memory; `failing(records)` may return an error to raise instead of writing."""
+    """A phase log in memory; `failing(records)` may return an error to raise instead of writing.
+
+    `holding(records, commit)` may return True for a write that takes time; it then settles the commit later.
+    """
 
     rows: list[tuple[str, Record]] = field(factory=list)
     keys: dict[str, str] = field(factory=dict)
     failing: Callable[[tuple[Record, ...]], Exception | None] | None = None
+    holding: Callable[[tuple[Record, ...], Commit], bool] | None = None
 
     async def open(self, opened: TurnOpened, token: str, *records: Record) -> MemoryTurnLog | None:  # noqa: ARG002
         """Claim the trigger key, once."""

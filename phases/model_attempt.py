@@ -67,13 +67,19 @@ async def _attempt(turn: Turn, ports: Ports, chosen: Chosen, candidate: Candidat
     ports.keep(**{**chosen.changes(), "progress": progress, "asking": candidate.provider})
     request = _request(turn, candidate, progress)
     provider = ports.providers[candidate.provider]
-    await ports.log.write(*chosen.rows, _started(turn, request, provider, progress, ports))
-    limit = ports.clock.monotonic() + max(turn.limits.model_call, MODEL_CALL_FLOOR)
     try:
-        reply, raw = await within(provider.complete(request), limit, ports.clock, cleanup=turn.limits.cleanup)
+        await ports.log.write(*chosen.rows, _started(turn, request, provider, progress, ports))
+        return await _ask(turn, ports, request, provider, progress)
     except asyncio.CancelledError:
         await ports.log.describe(_stopped(turn, progress, ports))
         raise
+
+
+async def _ask(turn: Turn, ports: Ports, request: ModelRequest, provider: Provider, progress: Progress) -> Report:
+    """One call of the provider, up to its limit; whatever comes of it is reported."""
+    limit = ports.clock.monotonic() + max(turn.limits.model_call, MODEL_CALL_FLOOR)
+    try:
+        reply, raw = await within(provider.complete(request), limit, ports.clock, cleanup=turn.limits.cleanup)
     except Exception as error:  # noqa: BLE001 - whatever comes out of the provider port is a failed attempt (FB-13)
         return _failed(turn, ports, request, progress, _as_provider_error(error, turn))
     ended = AttemptEnded(

@@ -40,11 +40,11 @@ async def tool_rounds(turn: Turn, ports: Ports) -> Report:
         raise AssertionError("tool_rounds needs a contract and a reply")
     turn.contract.check()
     work = _Round(turn, turn.contract, ports, turn.reply.calls)
-    await ports.log.write(*work.started_rows())
     try:
+        await ports.log.write(*work.started_rows())
         await work.run()
-    except asyncio.CancelledError:
-        await ports.log.describe(*work.stopped_rows())
+    except BaseException as error:
+        await ports.log.describe(*work.stopped_rows(crashed=isinstance(error, Exception)))
         ports.keep(**_changes(turn, work))
         raise
     return Report("results_ready", _changes(turn, work), detail=work.summary(), records=())
@@ -207,12 +207,13 @@ class _Round:
             rows.append(EffectSettled(effect, "receipt", now_us, '{"late":true}'))
         await self.ports.log.afterwards(*rows)
 
-    def stopped_rows(self) -> list[Record]:
+    def stopped_rows(self, *, crashed: bool) -> list[Record]:
         """Pair what has no result yet: begun calls are interrupted, the others were not executed (TURN-07)."""
         rows: list[Record] = []
         now_us = self.ports.clock.now_us()
         expired = self.ports.clock.monotonic() >= self.turn.deadline
-        reason = Reason.DEADLINE_PASSED if expired else Reason.CANCELLED
+        stopped = Reason.DEADLINE_PASSED if expired else Reason.CANCELLED
+        reason = Reason.INTERNAL_ERROR if crashed else stopped
         for call in self.calls:
             if call.call_id in self.results:
                 continue
