@@ -15,7 +15,7 @@ pytestmark = pytest.mark.spec("OPS-22")
 
 GRAPH = graph_of(TURN_TABLE)
 DIAGRAMS = Path(__file__).parents[3] / "diagrams"
-EVERY_TABLE = pytest.mark.parametrize("table", (TURN_TABLE, SUMMARY_TABLE), ids=lambda table: table.name)
+EVERY_TABLE = pytest.mark.parametrize("table", [TURN_TABLE, SUMMARY_TABLE], ids=lambda table: table.name)
 EVERY_FORMAT = pytest.mark.parametrize("name", FORMATS)
 
 
