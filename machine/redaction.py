@@ -14,33 +14,47 @@ SHORTEST = 6
 """A configured secret shorter than this is a word such as `none`, and stays."""
 
 _NEEDLES = (
-    "://", "token", "key", "secret", "passw", "pwd", "auth", "cookie", "bearer", "sk-", "ghp_", "gho_", "ghs_", "ghu_",
-    "ghr_", "github_pat_", "xox", "akia", "eyj", "webhook",
+    "://", "token", "key", "secret", "passw", "passp", "pwd", "auth", "cookie", "bearer", "sk-", "ghp_", "gho_", "ghs_",
+    "ghu_", "ghr_", "github_pat_", "xox", "akia", "eyj", "webhook", "sig=", "signature=", "code=",
 )  # fmt: skip
 """What a text must hold, in lower case, before the patterns are tried; nearly no text of a chat does."""
 
+_NAME = r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
+_CLOSED = r"""(?:\\?["'])?"""
+"""The quote behind a name, where a name is quoted."""
+
+_OPENED = r"""(?:\\?["'](?!\s{0,4}[,:}\]]))?"""
+"""The quote before a value; the one that ends a JSON text stands before a mark of JSON."""
+
+_QUOTED = r"""(?<==)(?:"[\w.%+/=~|-]{1,512}"|\\"[\w.%+/=~|-]{1,512}\\")"""
+"""The quoted value of one cookie among others."""
+
+_COOKIE = rf"""(?:set-)?cookie(?={_CLOSED}\s{{0,4}}[:=]\s{{0,4}}{_OPENED}[^\s=;"'\\]{{1,128}}=)"""
+"""The name of the header, before a cookie with its name: people speak of other cookies."""
+
 _SECRETS = re.compile(
-    r"""
-    (?P<webhook> /webhooks/\d{1,24}/ ) [\w-]{20,}
-  | (?P<userinfo> :// ) [^/\s:@\[\]"'\\]{1,256} : [^/\s@\[\]"'\\]{1,256} (?=@)
+    rf"""
+    (?P<webhook> /webhooks/\d{{1,24}}/ ) [\w-]{{20,}}
+  | (?P<userinfo> :// ) [^/\s:@\[\]"'\\]{{0,256}} : [^/\s@\[\]"'\\]{{1,256}} (?=@)
   | (?P<parameter> [?&] (?:access_|refresh_)? (?:token|key|api_?key|sig|signature|secret|password|auth|code) = )
       [^&\s\#"'\\\[\]]+
-  | (?P<header> \b (?:authorization|set-cookie|cookie|x-api-key) (?:\\?["'])? \s{0,4} [:=] \s{0,4} (?:\\?["'])? )
-      [^\s"'\\\[] [^\r\n"'\\]*
-  | (?P<bearer> \b bearer \s{1,4} ) [\w.~+/=-]{8,}
-  | (?P<assigned> (?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)
-      (?:\\?["'])? \s{0,4} = \s{0,4} (?:\\?["'])? ) [^\s"'&,;\\\[\]]{3,}
-  | (?P<named> (?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)
-      (?:\\?["'])? \s{0,4} : \s{0,4} (?:\\?["'])? ) (?=[^\s"'&,;\\\[\]]{0,64}[\d_/+-]) [^\s"'&,;\\\[\]]{6,}
-  | \b sk-[\w-]{16,}
-  | \b gh[opsur]_\w{20,}
-  | \b github_pat_\w{20,}
-  | \b xox[abeoprs]-[\w-]{10,}
-  | \b akia[0-9a-z]{16} \b
-  | \b eyj[\w-]{10,} \. [\w-]{10,} (?: \. [\w-]* )?
+  | (?P<header> \b (?:authorization|x-api-key|{_COOKIE}) {_CLOSED} \s{{0,4}} [:=] \s{{0,4}} {_OPENED} )
+      [^\s"'\\\[] (?: [^\r\n"'\\] | {_QUOTED} )*
+  | (?P<bearer> \b bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}
+  | (?P<assigned> {_NAME} {_CLOSED} \s{{0,4}} = \s{{0,4}} {_OPENED} ) [^\s"'&,;\\\[\]]{{3,}}
+  | (?P<number> {_NAME} \\?["'] \s{{0,4}} : \s{{0,4}} ) -?[\d.]{{4,}} (?=\s{{0,4}}[,}}\]])
+  | (?P<named> {_NAME} (?: \\?["'] \s{{0,4}} : \s{{0,4}} \\?["'] | \s{{0,4}} : \s{{0,4}} {_OPENED} ) )
+      (?=[^\s"'&,;\\\[\]]{{0,64}}[\d_/+-]) [^\s"'&,;\\\[\]]{{6,}}
+  | \b sk-[\w-]{{16,}}
+  | \b gh[opsur]_\w{{20,}}
+  | \b github_pat_\w{{20,}}
+  | \b xox[abeoprs]-[\w-]{{10,}}
+  | \b akia[0-9a-z]{{16}} \b
+  | \b eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_QUOTE_MARK = re.compile(r"""\\?["']""")
 _BOT_TOKEN = re.compile(r"(?<![\w-])(?:[MNO][\w-]{22,27}\.[\w-]{5,7}\.[\w-]{27,40}|mfa\.[\w-]{20,})")
 
 
@@ -49,7 +63,8 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """`secrets` are values, such as keys from the environment; they are found URL-encoded as well."""
-        forms = {f for s in secrets if len(s) >= SHORTEST for f in (s, quote(s), quote(s, safe=""), quote_plus(s))}
+        usable = [s for s in secrets if len(s) >= SHORTEST and s not in PLACEHOLDER]
+        forms = {form for s in usable for form in (s, quote(s), quote(s, safe=""), quote_plus(s))}
         self._known = tuple(sorted(forms, key=len, reverse=True))
         self.count = 0
 
@@ -71,6 +86,12 @@ class Redactor:
 
 
 def _replaced(found: re.Match[str]) -> str:
-    """The placeholder, behind what names the secret."""
+    """The placeholder, behind what names the secret; in place of a number it is a text, as JSON wants it."""
     kept = found.lastgroup
-    return (found[kept] if kept else "") + PLACEHOLDER
+    if kept is None:
+        return PLACEHOLDER
+    before = found[kept]
+    if kept != "number":
+        return before + PLACEHOLDER
+    quote_mark = _QUOTE_MARK.findall(before)[-1]
+    return f"{before}{quote_mark}{PLACEHOLDER}{quote_mark}"
