@@ -8,7 +8,8 @@ from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.ports import Settings
 from phasewalk.machine.turn import Envelope, Plan, Speech, Turn
 from phasewalk.phases.claims import claimed
-from phasewalk.phases.vocabulary import Vocabulary, shipped
+from phasewalk.phases.vocabulary import Vocabulary
+from phasewalk.phases.vocabulary_file import shipped
 
 
 def plan_of_answer(turn: Turn, contract: Contract, envelope: Envelope, answer: str | None) -> Plan:

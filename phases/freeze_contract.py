@@ -41,7 +41,8 @@ def select(
     """The executable tools of the families asked for; a family is missing without any or without a required one.
 
     Families that are merely warm add what they have and are never missing (CON-03). A narrowed request gets its
-    tools and no others, and they are required (CON-06). Families that are `served` otherwise need no tool.
+    tools, where there are any, and no others; they are required (CON-06). Families that are `served` otherwise need
+    no tool.
     """
     offered: dict[str, ToolInfo] = {}
     required: list[str] = []
@@ -49,9 +50,10 @@ def select(
     for family in asked.families:
         members = {tool.schema.name: tool for tool in executable if tool.family == family}
         needed = {tool.schema.name for tool in existing if tool.required_for == family}
-        if asked.tools:
-            members = {name: tool for name, tool in members.items() if name in asked.tools}
-            needed = set(asked.tools)
+        narrowed = {tool.schema.name for tool in existing if tool.family == family} & set(asked.tools)
+        if narrowed:
+            members = {name: tool for name, tool in members.items() if name in narrowed}
+            needed = narrowed
         if not needed <= set(members) or not (members or family in served):
             missing.append(family)
         offered |= members

@@ -1,22 +1,13 @@
 """The vocabulary by which messages are classified: families with their words, and the words around them.
 
-Owns the data's shape, its loading from TOML, and the index that finds entries in a text. Does not know what
-follows from a word; that is `classify.py`. Invariant: a vocabulary is frozen; extending it makes another.
+Owns the data's shape and the index that finds entries in a text. Does not know where it comes from, nor what follows
+from a word. Invariant: a vocabulary is frozen.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
-from attrs import evolve, field, frozen
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from phasewalk.machine.errors import ConfigurationError
-from phasewalk.phases.problems import first_problem
+from attrs import field, frozen
 
 TOKEN = re.compile(r"\w+(?:[-'._/+]\w+)*|[:,?&]|[.!;\n\u2026\u3002\uff01]+|\uff1f")
 """Words, with what joins them inside, and the marks that part them."""
@@ -29,7 +20,9 @@ def tokens_of(text: str) -> list[str]:
 
 @frozen
 class Role:
-    """What an entry means: a word of a family (`noun`, `verb`, `phrase`, `pair_verb`, `pair_noun`) or of `[words]`."""
+    """What an entry means: a word of a family (`noun`, `verb`, `phrase`, `pair_verb`, `pair_noun`, `account`) or of
+    a list of `[words]`.
+    """
 
     kind: str
     family: str = ""
@@ -45,6 +38,14 @@ class Pair:
 
 
 @frozen
+class Account:
+    """Phrases that ask for one's account with a family, and the tool that tells it (CON-06)."""
+
+    phrases: tuple[str, ...]
+    tool: str
+
+
+@frozen
 class Family:
     """A capability and the words that name it."""
 
@@ -54,6 +55,7 @@ class Family:
     phrases: tuple[str, ...] = ()
     pairs: tuple[Pair, ...] = ()
     content: frozenset[str] = frozenset()
+    account: Account | None = None
 
     def entries(self) -> Iterable[tuple[str, Role]]:
         """Every entry with its role; nouns also in the plural."""
@@ -62,6 +64,8 @@ class Family:
         for number, pair in enumerate(self.pairs):
             yield from _with_role(pair.verbs, Role("pair_verb", self.name, number))
             yield from _with_role(pair.nouns, Role("pair_noun", self.name, number))
+        if self.account is not None:
+            yield from _with_role(self.account.phrases, Role("account", self.name))
 
 
 @frozen
@@ -81,18 +85,51 @@ class Hit:
 Index = Mapping[str, tuple[tuple[tuple[str, ...], tuple[Role, ...]], ...]]
 
 
+SPELT = 4
+"""Letters that a word must have for its typos to be read."""
+
+_SPELT = ("noun", "verb", "pair_noun")
+
+
 @frozen
 class Vocabulary:
-    """Families in order, and the lists of `[words]`."""
+    """Families in order, the lists of `[words]`, and those of `[other]`.
+
+    `spelt` are the words of families of which typos are read, `deeds` the verbs that begin a request, `known` what is
+    no typo; `accounts` are the tools that tell one's account, by family.
+    """
 
     families: tuple[Family, ...]
     words: Mapping[str, frozenset[str]]
+    other: Mapping[str, frozenset[str]] = field(factory=dict)
     content: Mapping[str, frozenset[str]] = field(init=False, eq=False, repr=False)
+    accounts: Mapping[str, str] = field(init=False, eq=False, repr=False)
+    spelt: tuple[str, ...] = field(init=False, eq=False, repr=False)
+    deeds: tuple[str, ...] = field(init=False, eq=False, repr=False)
     index: Index = field(init=False, eq=False, repr=False)
+    known: frozenset[str] = field(init=False, eq=False, repr=False)
 
     @content.default
     def _content(self) -> Mapping[str, frozenset[str]]:
         return {family.name: family.content for family in self.families}
+
+    @accounts.default
+    def _accounts(self) -> Mapping[str, str]:
+        return {family.name: family.account.tool for family in self.families if family.account is not None}
+
+    @spelt.default
+    def _spelt(self) -> tuple[str, ...]:
+        entries = [entry for family in self.families for entry, role in family.entries() if role.kind in _SPELT]
+        return _single(entries)
+
+    @deeds.default
+    def _deeds(self) -> tuple[str, ...]:
+        return _single([*self.words["actions"], *self.words["looking"], *self.words["requests"]])
+
+    @known.default
+    def _known(self) -> frozenset[str]:
+        entries = {token for found in self.index.values() for tokens, _ in found for token in tokens}
+        return frozenset(entries) | self.other.get("plain", frozenset())
 
     @index.default
     def _index(self) -> Index:
@@ -113,6 +150,11 @@ class Vocabulary:
         return None
 
 
+def _single(entries: Iterable[str]) -> tuple[str, ...]:
+    """The entries of one word that is long enough for its typos to be read."""
+    return tuple(sorted({entry for entry in entries if len(entry) >= SPELT and entry.isalpha()}))
+
+
 def _with_role(words: Iterable[str], role: Role) -> Iterable[tuple[str, Role]]:
     plural = role.kind in ("noun", "pair_noun")
     for word in words:
@@ -125,113 +167,3 @@ def _plural(noun: str) -> str:
     if noun.endswith(("s", "x", "ch", "sh")):
         return noun + "es"
     return noun[:-1] + "ies" if re.search(r"[^aeiou]y$", noun) else noun + "s"
-
-
-class _PairDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    verbs: list[str]
-    nouns: list[str]
-
-
-class _FamilyDocument(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    nouns: list[str] = []
-    verbs: list[str] = []
-    phrases: list[str] = []
-    pairs: list[_PairDocument] = []
-    content: list[str] = []
-
-
-WORDS = (
-    "actions",
-    "looking",
-    "products",
-    "requests",
-    "wishes",
-    "fillers",
-    "negations",
-    "turns",
-    "soft_turns",
-    "about",
-    "defines",
-    "specific",
-    "thanks",
-    "no_tools",
-    "references",
-    "questions",
-    "statements",
-    "labels",
-    "joins",
-    "determiners",
-)
-"""The lists of `[words]`; a file has all of them."""
-
-
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-    families: dict[str, _FamilyDocument] = Field(min_length=1)
-    words: dict[str, list[str]]
-
-
-_KEYS = (*_Document.model_fields, *_FamilyDocument.model_fields)
-
-
-@cache
-def shipped() -> Vocabulary:
-    """The vocabulary that ships, read once."""
-    return parsed(files("phasewalk.phases").joinpath("vocabulary.toml").read_text("utf-8"), "vocabulary.toml")
-
-
-def load(path: Path) -> Vocabulary:
-    """An operator's vocabulary in place of the shipped one; raises `ConfigurationError` naming file and problem."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"vocabulary {path} cannot be read: {error}") from error
-    return parsed(text, str(path))
-
-
-def parsed(text: str, name: str) -> Vocabulary:
-    """The vocabulary in this TOML text; `name` is said in errors (`ConfigurationError`)."""
-    try:
-        document = _Document.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"vocabulary {name} is not TOML: {error}") from error
-    except ValidationError as error:
-        raise ConfigurationError(f"vocabulary {name}: {first_problem(error, _KEYS)}") from error
-    if set(document.words) != set(WORDS):
-        differing = ", ".join(sorted(set(document.words) ^ set(WORDS)))
-        raise ConfigurationError(f"vocabulary {name}: [words] must hold exactly {', '.join(WORDS)}; wrong: {differing}")
-    families = tuple(_merged(Family(family), spec, name) for family, spec in document.families.items())
-    return Vocabulary(families, {kind: frozenset(document.words[kind]) for kind in WORDS})
-
-
-def extended(vocabulary: Vocabulary, additions: Mapping[str, Mapping[str, Any]]) -> Vocabulary:
-    """The vocabulary with words added to its families and new families after them (`[families.X]`).
-
-    `additions` maps a family to its `nouns`, `verbs`, `phrases`, `pairs` and `content`, each a list. Raises
-    `ConfigurationError` naming family and problem.
-    """
-    families = {family.name: family for family in vocabulary.families}
-    for name, addition in additions.items():
-        try:
-            spec = _FamilyDocument.model_validate(dict(addition))
-        except ValidationError as error:
-            raise ConfigurationError(f"[families.{name}]: {first_problem(error, _KEYS)}") from error
-        families[name] = _merged(families.get(name, Family(name)), spec, f"[families.{name}]")
-    return evolve(vocabulary, families=tuple(families.values()))
-
-
-def _merged(family: Family, spec: _FamilyDocument, place: str) -> Family:
-    spoken = [*spec.nouns, *spec.verbs, *spec.phrases, *(w for pair in spec.pairs for w in (*pair.verbs, *pair.nouns))]
-    for word in spoken:
-        if not any(token[0].isalnum() for token in tokens_of(word)):
-            raise ConfigurationError(f"{place}: {word!r} holds no word; accepted are words and phrases")
-    return Family(
-        name=family.name,
-        nouns=(*family.nouns, *spec.nouns),
-        verbs=(*family.verbs, *spec.verbs),
-        phrases=(*family.phrases, *spec.phrases),
-        pairs=(*family.pairs, *(Pair(tuple(pair.verbs), tuple(pair.nouns)) for pair in spec.pairs)),
-        content=family.content | set(spec.content),
-    )

@@ -22,7 +22,7 @@ _NOT_SAID = re.compile(
     r"|(?<![\w@])@[\w.-]+",
     re.DOTALL | re.MULTILINE,
 )
-_MARKS = (",", ":", "?", "&")
+MARKS = (",", ":", "?", "&")
 
 _AHEAD = 7
 """How many entries after "and" are looked at for a verb; what stands farther off begins no request."""
@@ -46,7 +46,7 @@ class Part:
     @property
     def words(self) -> int:
         """How many words it has."""
-        return sum(token not in _MARKS for token in self.tokens)
+        return sum(token not in MARKS for token in self.tokens)
 
 
 def sentences(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Part, ...]]:
@@ -63,7 +63,7 @@ def _sentence_tokens(said: str, labels: frozenset[str]) -> Iterator[tuple[list[s
         if token == ":" and sentence and sentence[-1] in labels and not _deed_before(sentence):
             break
         question = token in ("?", "\N{FULLWIDTH QUESTION MARK}")
-        if question or not (token[0].isalnum() or token[0] == "_" or token in _MARKS):
+        if question or not (token[0].isalnum() or token[0] == "_" or token in MARKS):
             if sentence:
                 yield sentence, question
             sentence = []
@@ -118,6 +118,11 @@ def _scan(tokens: Sequence[str], vocabulary: Vocabulary) -> Iterator[Hit]:
         if hit is not None:
             yield hit
         place = hit.end if hit is not None else place + 1
+
+
+def with_tokens(part: Part, tokens: Sequence[str], vocabulary: Vocabulary) -> Part:
+    """The part as it would be with these tokens."""
+    return Part(tuple(tokens), tuple(_scan(tokens, vocabulary)), part.question, part.reset)
 
 
 def _moved(hits: Sequence[Hit], by: int) -> tuple[Hit, ...]:

@@ -154,6 +154,13 @@ class PairSection(Section):
     nouns: list[str]
 
 
+class AccountSection(Section):
+    """`account` of `[families.NAME]`: phrases that ask for one's account, and the tool that tells it."""
+
+    phrases: list[str]
+    tool: Annotated[str, Field(min_length=1)]
+
+
 class FamilySection(Section):
     """`[families.NAME]`: further words for a family, or a new one."""
 
@@ -162,6 +169,7 @@ class FamilySection(Section):
     phrases: list[str] = []
     pairs: list[PairSection] = []
     content: list[str] = []
+    account: AccountSection | None = None
     label: str | None = None
 
 

@@ -17,7 +17,8 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Settings
 from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.words import NoticeCode
-from phasewalk.phases.vocabulary import Vocabulary, extended, load, shipped
+from phasewalk.phases.vocabulary import Vocabulary
+from phasewalk.phases.vocabulary_file import extended, load, shipped
 from phasewalk.surfaces.config import CircuitSection, Configuration, LimitsSection, ProviderSection
 
 APIS = ("chat", "responses", "rules")

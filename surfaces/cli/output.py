@@ -37,13 +37,22 @@ def print_items(
     truncated: bool = False,
 ) -> None:
     """One object with all keys, or one object a line."""
+    _print(items, None if jsonl else coverage(log), jsonl=jsonl, truncated=truncated)
+
+
+def print_plain_items(items: Iterable[Any], *, jsonl: bool) -> None:
+    """The same for what comes out of no log, and covers none."""
+    _print(items, None, jsonl=jsonl, truncated=False)
+
+
+def _print(items: Iterable[Any], covered: object, *, jsonl: bool, truncated: bool) -> None:
     if jsonl:
         emit(json_text(item) for item in items)
         return
     document = {
         "schema_version": SCHEMA_VERSION,
         "as_of": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
-        "coverage": coverage(log),
+        "coverage": covered,
         "truncated": truncated,
         "items": list(items),
     }

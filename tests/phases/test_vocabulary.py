@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.phases.vocabulary import WORDS, extended, load, parsed, shipped
+from phasewalk.phases.vocabulary_file import OTHER, WORDS, extended, load, parsed, shipped
 
 NAMED_IN_CONTRACT = (
     "notes tasks calendar memory documents email contacts search_browser history shell_files image_generation"
     " image_editing transcription media_inspection sessions skills research admin"
 )
-MINIMAL = "[families.x]\nnouns = ['thing']\n[words]\n" + "\n".join(f"{kind} = []" for kind in WORDS)
+MINIMAL = "[families.x]\nnouns = ['thing']\n[words]\n" + "\n".join(f"{kind} = []" for kind in WORDS) + "\n[other]\n"
+MINIMAL += "\n".join(f"{kind} = []" for kind in OTHER)
 
 
 @pytest.mark.spec("CON-01")
@@ -53,8 +54,10 @@ def test_a_bad_addition_is_refused_with_its_place(addition, problem):
     [
         ("families = [", "vocabulary v.toml is not TOML"),
         ("[families]\n[words]", "vocabulary v.toml: families: "),
-        (MINIMAL + "\nturnz = []", r"\[words\] must hold exactly .* wrong: turnz"),
+        (MINIMAL.replace("turns = []", "turns = []\nturnz = []", 1), r"\[words\] must hold exactly .* wrong: turnz"),
         (MINIMAL.replace("turns = []\n", "", 1), r"\[words\] must hold exactly .* wrong: turns"),
+        (MINIMAL + "\nplane = []", r"\[other\] must hold exactly .* wrong: plane"),
+        ("[families.x]\naccount = { phrases = ['my x'] }", r"families.x.account.tool: field required"),
     ],
 )
 def test_a_bad_vocabulary_file_is_refused_with_one_sentence(text, problem):

@@ -19,7 +19,7 @@ from phasewalk.phases.classify import classify_text
 from phasewalk.phases.providers.rules import PASSED_ON, RulesProvider, asked_in
 from phasewalk.phases.providers.rules_load import load_rules
 from phasewalk.phases.tools.due import check_due
-from phasewalk.phases.vocabulary import shipped
+from phasewalk.phases.vocabulary_file import shipped
 
 KEYS = ["answer", "answer_needed", "channel", "staff", "picture", "picture_count", "picture_edit", "hack"]
 NO_ANSWER = load_rules(None, None).no_answer
