@@ -10,6 +10,7 @@ from phasewalk.machine.ports import ModelRequest
 from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt, ToolCall, ToolResult
 from phasewalk.phases.envelope import schema
 from phasewalk.phases.providers.openai_chat_wire import body_text, request_body
+from phasewalk.phases.providers.openai_parts import UNTRUSTED
 
 CLOSED = '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}'
 OPEN = '{"type":"object","properties":{"amount":{"type":"integer","default":1}},"additionalProperties":false}'
@@ -161,8 +162,8 @@ def test_the_tool_entries_of_a_unit_are_one_round_of_calls_and_results(asking):
         ],
     }
     assert messages[3:5] == [
-        {"role": "tool", "tool_call_id": "a", "content": "first"},
-        {"role": "tool", "tool_call_id": "b", "content": "second"},
+        {"role": "tool", "tool_call_id": "a", "content": f"{UNTRUSTED}first"},
+        {"role": "tool", "tool_call_id": "b", "content": f"{UNTRUSTED}second"},
     ]
 
 
@@ -179,7 +180,7 @@ def test_rounds_of_this_turn_follow_the_persons_message(asking):
     ]
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool", "assistant", "tool"]
     assert (messages[2]["content"], messages[4]["content"]) == ("One moment.", None)
-    assert messages[3] == {"role": "tool", "tool_call_id": "a", "content": "result of notes_add"}
+    assert messages[3] == {"role": "tool", "tool_call_id": "a", "content": f"{UNTRUSTED}result of notes_add"}
 
 
 @pytest.mark.spec("CON-21")

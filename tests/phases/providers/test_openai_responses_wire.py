@@ -10,6 +10,7 @@ from phasewalk.machine.documents import json_of
 from phasewalk.machine.ports import ModelRequest
 from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt, ToolCall, ToolResult
 from phasewalk.phases.envelope import schema
+from phasewalk.phases.providers.openai_parts import UNTRUSTED
 from phasewalk.phases.providers.openai_responses_wire import body_text, request_body
 
 CLOSED = '{"type":"object","properties":{"text":{"type":"string"}},"required":["text"],"additionalProperties":false}'
@@ -28,7 +29,7 @@ def call_item(call_id: str, name: str = "notes_add", **extra: object) -> dict[st
 
 
 def result_item(call_id: str, output: str) -> dict[str, object]:
-    return {"type": "function_call_output", "call_id": call_id, "output": output}
+    return {"type": "function_call_output", "call_id": call_id, "output": f"{UNTRUSTED}{output}"}
 
 
 def exchange(*calls: ToolCall, items: tuple[object, ...] = (), source: str = "", said: str = "") -> Exchange:

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from phasewalk.machine.shelf import Found
 from phasewalk.phases.tools.history import AUTHOR, EXCERPT, excerpt
 from phasewalk.phases.tools.serialise import as_text
-from phasewalk.phases.tools.stamps import MARK
 
 AT_US = 1_790_000_000_000_000
 
 
 @pytest.mark.spec("LOG-08")
-async def test_findings_are_shown_the_newest_last_and_marked_as_data(registry, context, shelf):
+async def test_findings_are_shown_the_newest_last(registry, context, shelf):
     shelf.said = [Found("Bob", "the raid moved", AT_US + 60_000_000, "9"), Found("Ana", "raid?", AT_US, "9")]
     assert await registry.run("history_search", '{"query": " raid "}', context()) == {
         "sought": "raid",
@@ -23,7 +22,6 @@ async def test_findings_are_shown_the_newest_last_and_marked_as_data(registry, c
             {"at": "2026-09-21T14:13:20Z", "author": "Ana", "text": "raid?"},
             {"at": "2026-09-21T14:14:20Z", "author": "Bob", "text": "the raid moved"},
         ],
-        "these_are": MARK,
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from phasewalk.phases.tools.due import ACCEPTED
 from phasewalk.phases.tools.serialise import LIMIT, as_text
-from phasewalk.phases.tools.stamps import MARK, TEXT_IN_LIST, iso
+from phasewalk.phases.tools.stamps import TEXT_IN_LIST, iso
 
 NOW = "2026-09-21T14:13:20Z"
 
@@ -105,12 +105,6 @@ async def test_tasks_that_are_done_are_listed_on_request_only(registry, context)
     assert (await registry.run("tasks_list", "{}", context()))["tasks"] == []
     listed = await registry.run("tasks_list", '{"include_done": true}', context())
     assert listed["tasks"] == [{"number": 1, "text": "x", "at": NOW, "done": NOW}]
-
-
-@pytest.mark.spec("CON-23")
-@pytest.mark.parametrize("name", ["notes_list", "memory_recall", "tasks_list"])
-async def test_every_list_says_that_it_is_data(registry, context, name):
-    assert (await registry.run(name, "{}", context()))["these_are"] == MARK
 
 
 @pytest.mark.spec("CON-23")
