@@ -6,7 +6,7 @@ earlier turns give the same classification, and what is forbidden, quoted or ask
 
 from collections.abc import Sequence
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from phasewalk.machine.contract import Classification
 from phasewalk.machine.phase import Phase, Report
@@ -14,7 +14,7 @@ from phasewalk.machine.ports import Earlier, Ports
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import CLASSIFY
 from phasewalk.phases.follow_ups import LOOKED_BACK, NOTHING, Thread, follows, thread_of
-from phasewalk.phases.reading import SHORT, Cover, Reading, Reference, Words
+from phasewalk.phases.reading import NO_COVER, SHORT, Cover, Reading, Reference, Words
 from phasewalk.phases.typos import corrected
 from phasewalk.phases.vocabulary import Hit, Vocabulary
 from phasewalk.phases.vocabulary_file import shipped
@@ -57,13 +57,13 @@ def _read(text: str, vocabulary: Vocabulary) -> "_Found":
     found = _Found(vocabulary)
     parts = 0
     for sentence in sentences(text, vocabulary):
-        covered = ""
+        covered = NO_COVER
         for part in sentence:
             parts += 1
             if any(hit.has("no_tools") for hit in part.hits):
                 return _Found(vocabulary, withheld="no tools")
             reading = Reading(part, vocabulary)
-            covered = found.take(reading, "" if part.reset else covered)
+            covered = found.take(reading, covered if covered.over(part) and not part.reset else NO_COVER)
             if found.closed:
                 return found
             found.exactly = reading if parts == 1 else None
@@ -96,9 +96,9 @@ class _Found:
         """Whether earlier turns make a difference."""
         return bool(self.references) or (self.may_follow and not self.unknown)
 
-    def take(self, reading: Reading, covered: str) -> str:
-        """Add what a part asks for; returns what covers the next part of the sentence too, such as a "not"."""
-        cover = Cover(covered, 0, lasts=True) if covered else reading.cover()
+    def take(self, reading: Reading, covered: Cover) -> Cover:
+        """Add what a part asks for; returns what may cover the next part of the sentence too, such as a "not"."""
+        cover = reading.cover() if covered is NO_COVER or reading.begins_anew else evolve(covered, start=0)
         reading, read_as = self._without_typos(reading, cover.start)
         named = reading.named(cover.start)
         if named.words and reading.asks(cover.start):
@@ -110,7 +110,7 @@ class _Found:
         if cover.words and not self.withheld:
             families = f" with {'; '.join(_evidence(denied))}" if denied else ""
             self.withheld = f'"{cover.words}"{families}'
-        return cover.words if cover.lasts else ""
+        return cover
 
     def _without_typos(self, reading: Reading, end: int) -> tuple[Reading, str]:
         """The part with its typos corrected, where it then asks for a family and did not before (CON-05)."""

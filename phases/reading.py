@@ -5,6 +5,7 @@ Invariant: `end` is always the token where the part stops counting.
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 from attrs import frozen
 
@@ -20,11 +21,22 @@ Words = Mapping[str, tuple[str, ...]]
 
 @frozen
 class Cover:
-    """Words that deny, ask about a feature or thank: nothing from the token `start` on is granted."""
+    """Words that deny, ask about a feature or thank: nothing from the token `start` on is granted.
+
+    `lasts` says how far it goes: over the parts of the sentence that follow, over those that "and" joins, or nowhere.
+    """
 
     words: str
     start: int
-    lasts: bool
+    lasts: Literal["on", "by and", ""] = ""
+
+    def over(self, part: Part) -> bool:
+        """Whether it covers this part, which follows in the sentence."""
+        return self.lasts == "on" or (self.lasts == "by and" and part.tokens[:1] in _ANDS)
+
+
+_ANDS = (("and",), ("or",), ("&",))
+NO_COVER = Cover("", 0)
 
 
 @frozen
@@ -113,29 +125,46 @@ class Reading:
         """What the part says to take back: a negation, a question about a feature, thanks."""
         for hit in self.part.hits:
             if hit.has("thanks"):
-                return Cover(hit.words, hit.start, lasts=False)
+                return Cover(hit.words, hit.start)
             if hit.has("negations") and not self._only_answers(hit):
-                return Cover(hit.words, hit.start, lasts=True)
-            if hit.has("about") or (hit.has("defines") and not self._is_specific(hit)):
-                return Cover(hit.words, hit.start, lasts=True)
-        return Cover("", len(self.part.tokens), lasts=False)
+                return Cover(hit.words, hit.start, "by and" if self._tells_of_somebody(hit) else "on")
+            if hit.has("about"):
+                counted = any(one.has("counts") for one in self.part.hits if one.start < hit.start)
+                return Cover(hit.words, 0 if counted else hit.start, "on")
+            if hit.has("defines", "what_it_says") and not self._is_specific(hit):
+                return Cover(hit.words, hit.start, "on")
+        return Cover("", len(self.part.tokens))
+
+    @property
+    def begins_anew(self) -> bool:
+        """Whether it says that something is wanted, whatever was denied before."""
+        return any(hit.has("requests", "wishes") for hit in self._opening)
+
+    def _tells_of_somebody(self, negation: Hit) -> bool:
+        """Whether the negation forbids nothing: "I can't find it" against "I don't want it" and "don't find it"."""
+        words, tokens = self._vocabulary.words, self.part.tokens
+        before, after = tokens[max(negation.start - 3, 0) : negation.start], tokens[negation.end : negation.end + 2]
+        return not words["subjects"].isdisjoint(before) and words["wanting"].isdisjoint(after)
 
     def _only_answers(self, hit: Hit) -> bool:
         """Whether this "no" answers something: "no, put it into my calendar"."""
         return hit.words == "no" and hit.start == 0 and self.part.tokens[1:2] in ((), (",",))
 
     def _is_specific(self, hit: Hit) -> bool:
-        following = "".join(self.part.tokens[hit.end : hit.end + 1])
-        return following in self._vocabulary.words["specific"] or following.endswith("'s")
+        words, following = self._vocabulary.words, "".join(self.part.tokens[hit.end : hit.end + 1])
+        told = not hit.has("what_it_says") or not words["tells"].isdisjoint(self.part.tokens[hit.end :])
+        return told and (following in words["specific"] or following.endswith("'s"))
 
     def named(self, end: int) -> Named:
-        """The families named before `end` or their content."""
-        named = _Naming()
+        """The families named before `end`, their content, or what is to be said about them."""
+        named, deed = _Naming(), self.deed(end)
         place = 0
         while place < end:
             if self._begins_content(named, place):
                 return Named(named.words, bool(named.strong), closes=self.part.tokens[place] == ":")
             hit = self._hits_by_start.get(place)
+            if hit is not None and (hit.has("relays") or (deed is not None and hit.has("creations"))):
+                break
             if hit is not None:
                 named.add(hit)
             place = hit.end if hit is not None else place + 1
@@ -182,7 +211,9 @@ class Reading:
 
     def wants_words(self, end: int) -> bool:
         """Whether it asks for something that is made of words alone, such as a joke."""
-        return self.deed(end) is not None and any(hit.has("products") for hit in self.part.hits if hit.start < end)
+        return self.deed(end) is not None and any(
+            hit.has("products", "creations") for hit in self.part.hits if hit.start < end
+        )
 
     def reference(self, end: int) -> Reference | None:
         """What it refers to instead of naming it: "do that again", "delete it", "complete number 2" (CON-03)."""
@@ -190,10 +221,11 @@ class Reading:
         if repeat is not None and self.part.words <= SHORT:
             return Reference(repeat.words, acts=True, repeats=True)
         deed = self.deed(end)
-        if deed is None or not self._means_earlier(deed.end):
+        place = 0 if deed is None else deed.end + (self.part.tokens[deed.end : deed.end + 1] in (("me",), ("us",)))
+        if deed is None or not self._means_earlier(place):
             return None
-        meant = self._hits_by_start.get(deed.end)
-        words = meant.words if meant is not None else self.part.tokens[deed.end]
+        meant = self._hits_by_start.get(place)
+        words = meant.words if meant is not None else self.part.tokens[place]
         return Reference(f"{deed.words} {words}", acts=deed.has("actions"))
 
     def _means_earlier(self, place: int) -> bool:
@@ -215,5 +247,5 @@ class Reading:
 
 _DEEDS = ("actions", "looking", "verb")
 _AROUND_ACCOUNT = ("fillers", "joins", "requests", "looking", "questions", "defines", "statements")
-_ASKING = ("actions", "looking", "verb", "phrase", "pair_verb", "requests", "wishes", "questions")
+_ASKING = ("actions", "looking", "verb", "phrase", "pair_verb", "requests", "wishes", "questions", "what_it_says")
 """Entries that make what they begin a request."""

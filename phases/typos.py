@@ -24,18 +24,20 @@ def corrected(tokens: Sequence[str], opening: int, vocabulary: Vocabulary) -> tu
     better: list[str] = []
     read_as: list[str] = []
     for place, token in enumerate(tokens):
-        meant = _meant(token, vocabulary, vocabulary.deeds if place == opening else ())
+        meant = _meant(token, vocabulary, opens=place == opening)
         better.append(meant or token)
         if meant:
             read_as.append(f"{token} read as {meant}")
     return better, ", ".join(read_as)
 
 
-def _meant(token: str, vocabulary: Vocabulary, deeds: Sequence[str] = ()) -> str:
-    """The word of a family, or one of `deeds`, that `token` is a slip of; the nearest one, of its length if any."""
+def _meant(token: str, vocabulary: Vocabulary, *, opens: bool) -> str:
+    """The word of a family, or a verb that `opens` a request, that `token` is a slip of; the nearest one."""
     if len(token) < SHORTEST or not token.isalpha() or token in vocabulary.known:
         return ""
-    near = [(slips, word) for word in (*vocabulary.spelt, *deeds) if (slips := _slips(token, word)) is not None]
+    lists = (vocabulary.spelt, vocabulary.deeds) if opens else (vocabulary.spelt,)
+    words = (word for words in lists for letter in {*token[:2]} for word in words.get(letter, ()))
+    near = [(slips, word) for word in words if (slips := _slips(token, word)) is not None]
     return min((slips, abs(len(token) - len(word)), word) for slips, word in near)[-1] if near else ""
 
 

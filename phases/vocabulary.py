@@ -5,7 +5,9 @@ from a word. Invariant: a vocabulary is frozen.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 
 from attrs import field, frozen
 
@@ -14,7 +16,9 @@ TOKEN = re.compile(r"\w+(?:[-'._/+]\w+)*|[:,?&]|[.!;\n\u2026\u3002\uff01]+|\uff1
 
 
 def tokens_of(text: str) -> list[str]:
-    """The words and marks of `text`, lower case, apostrophes made straight."""
+    """The words and marks of `text`, lower case, apostrophes made straight, letters of other widths made plain."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
     return TOKEN.findall(text.casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
 
@@ -91,12 +95,16 @@ SPELT = 4
 _SPELT = ("noun", "verb", "pair_noun")
 
 
+ByLetter = Mapping[str, tuple[str, ...]]
+"""Words by their first letters."""
+
+
 @frozen
 class Vocabulary:
     """Families in order, the lists of `[words]`, and those of `[other]`.
 
-    `spelt` are the words of families of which typos are read, `deeds` the verbs that begin a request, `known` what is
-    no typo; `accounts` are the tools that tell one's account, by family.
+    `spelt` are the words of families of which typos are read, `deeds` the verbs that begin a request, both by their
+    first letters; `known` is what is no typo; `accounts` are the tools that tell one's account, by family.
     """
 
     families: tuple[Family, ...]
@@ -104,8 +112,8 @@ class Vocabulary:
     other: Mapping[str, frozenset[str]] = field(factory=dict)
     content: Mapping[str, frozenset[str]] = field(init=False, eq=False, repr=False)
     accounts: Mapping[str, str] = field(init=False, eq=False, repr=False)
-    spelt: tuple[str, ...] = field(init=False, eq=False, repr=False)
-    deeds: tuple[str, ...] = field(init=False, eq=False, repr=False)
+    spelt: ByLetter = field(init=False, eq=False, repr=False)
+    deeds: ByLetter = field(init=False, eq=False, repr=False)
     index: Index = field(init=False, eq=False, repr=False)
     known: frozenset[str] = field(init=False, eq=False, repr=False)
 
@@ -118,13 +126,14 @@ class Vocabulary:
         return {family.name: family.account.tool for family in self.families if family.account is not None}
 
     @spelt.default
-    def _spelt(self) -> tuple[str, ...]:
+    def _spelt(self) -> ByLetter:
         entries = [entry for family in self.families for entry, role in family.entries() if role.kind in _SPELT]
         return _single(entries)
 
     @deeds.default
-    def _deeds(self) -> tuple[str, ...]:
-        return _single([*self.words["actions"], *self.words["looking"], *self.words["requests"]])
+    def _deeds(self) -> ByLetter:
+        paired = [verb for family in self.families for pair in family.pairs for verb in pair.verbs]
+        return _single([*self.words["actions"], *self.words["looking"], *self.words["requests"], *paired])
 
     @known.default
     def _known(self) -> frozenset[str]:
@@ -150,9 +159,10 @@ class Vocabulary:
         return None
 
 
-def _single(entries: Iterable[str]) -> tuple[str, ...]:
+def _single(entries: Iterable[str]) -> ByLetter:
     """The entries of one word that is long enough for its typos to be read."""
-    return tuple(sorted({entry for entry in entries if len(entry) >= SPELT and entry.isalpha()}))
+    words = sorted({entry for entry in entries if len(entry) >= SPELT and entry.isalpha()})
+    return {letter: tuple(found) for letter, found in groupby(words, lambda word: word[0])}
 
 
 def _with_role(words: Iterable[str], role: Role) -> Iterable[tuple[str, Role]]:

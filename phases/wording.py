@@ -17,17 +17,20 @@ _NOT_SAID = re.compile(
     r"|^[ \t]*>>>.*\Z"  # a quote to the end of the message
     r"|^[ \t]*>[^\n]*"
     r'|"[^"\n]*"|\u201c[^\u201c\u201d]*\u201d|\u00ab[^\u00ab\u00bb]*\u00bb|\u201e[^\u201c-\u201e]*[\u201c\u201d]'
+    r"|(?<!\w)'(?=\S)[^'\n]{1,200}(?<=\S)'(?!\w)"
     r"|https?://\S+"
     r"|<[@#:a-z!&][^<>\n]*>"  # mentions, channels, emoji as the chat writes them
     r"|(?<![\w@])@[\w.-]+",
     re.DOTALL | re.MULTILINE,
 )
 MARKS = (",", ":", "?", "&")
+LINK = "weblink"
+"""What an address of the web is read as."""
 
 _AHEAD = 7
 """How many entries after "and" are looked at for a verb; what stands farther off begins no request."""
 
-OPENERS = ("actions", "looking", "verb", "phrase", "pair_verb", "requests")
+OPENERS = ("actions", "looking", "verb", "phrase", "pair_verb", "requests", "wishes")
 """Entries that begin a request of its own after "and" or a comma."""
 
 
@@ -51,17 +54,18 @@ class Part:
 
 def sentences(text: str, vocabulary: Vocabulary) -> Iterator[tuple[Part, ...]]:
     """The sentences that the author says himself, each in its parts."""
-    labels = vocabulary.words["labels"]
-    for line_tokens, question in _sentence_tokens(_NOT_SAID.sub(" ", text), labels):
+    said = _NOT_SAID.sub(lambda found: f" {LINK} " if found[0].startswith("http") else " ", text)
+    for line_tokens, question in _sentence_tokens(said, vocabulary.words["labels"], vocabulary.words["rewrites"]):
         yield tuple(_parts(line_tokens, question=question, vocabulary=vocabulary))
 
 
-def _sentence_tokens(said: str, labels: frozenset[str]) -> Iterator[tuple[list[str], bool]]:
+def _sentence_tokens(said: str, labels: frozenset[str], rewrites: frozenset[str]) -> Iterator[tuple[list[str], bool]]:
     """Each sentence's tokens and whether it ends with a question mark; nothing after a label."""
     sentence: list[str] = []
     for token in tokens_of(said):
-        if token == ":" and sentence and sentence[-1] in labels and not _deed_before(sentence):
-            break
+        if token == ":" and sentence and (_labels(sentence, labels) or not rewrites.isdisjoint(sentence)):
+            yield sentence, False
+            return
         question = token in ("?", "\N{FULLWIDTH QUESTION MARK}")
         if question or not (token[0].isalnum() or token[0] == "_" or token in MARKS):
             if sentence:
@@ -73,9 +77,9 @@ def _sentence_tokens(said: str, labels: frozenset[str]) -> Iterator[tuple[list[s
         yield sentence, False
 
 
-def _deed_before(sentence: Sequence[str]) -> bool:
-    """Whether the label itself is what is to be made: in "note this: ..." the colon belongs to the note."""
-    return len(sentence) == 1 and sentence[0] not in ("this", "following")
+def _labels(sentence: Sequence[str], labels: frozenset[str]) -> bool:
+    """Whether the sentence ends with a label, and not with what is to be made: "email: ..." begins an email."""
+    return sentence[-1] in labels and (len(sentence) > 1 or sentence[0] in ("this", "following"))
 
 
 def _parts(tokens: list[str], *, question: bool, vocabulary: Vocabulary) -> Iterator[Part]:
@@ -83,10 +87,11 @@ def _parts(tokens: list[str], *, question: bool, vocabulary: Vocabulary) -> Iter
     begin, first, reset = 0, 0, False
     for number, hit in enumerate(hits):
         turns = hit.start > begin and _turns(tokens, hit)
-        if not (turns or (number > first and _begins_request(tokens, hits, number, vocabulary))):
+        interjected = hit.start > begin and hit.has("interjections")
+        if not (turns or interjected or (number > first and _begins_request(tokens, hits, number, vocabulary))):
             continue
         yield Part(tuple(tokens[begin : hit.start]), _moved(hits[first:number], begin), question, reset)
-        begin, first, reset = hit.start, number, turns
+        begin, first, reset = hit.start, number, turns or interjected
     yield Part(tuple(tokens[begin:]), _moved(hits[first:], begin), question, reset)
 
 
