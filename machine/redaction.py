@@ -4,6 +4,7 @@ Owns the patterns and the placeholder. Does not know where a text goes. Invarian
 the time grows linearly with the text, whatever stands in it.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
@@ -13,6 +14,9 @@ PLACEHOLDER = "[redacted]"
 SHORTEST = 6
 """A configured secret shorter than this is a word such as `none`, and stays."""
 
+_LEVELS = 3
+"""So often JSON within JSON is looked into."""
+
 _NEEDLES = (
     "://", "token", "key", "secret", "passw", "passp", "pwd", "auth", "cookie", "bearer", "sk-", "ghp_", "gho_", "ghs_",
     "ghu_", "ghr_", "github_pat_", "xox", "akia", "eyj", "webhook", "sig=", "signature=", "code=",
@@ -20,13 +24,19 @@ _NEEDLES = (
 """What a text must hold, in lower case, before the patterns are tried; nearly no text of a chat does."""
 
 _NAME = r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
-_CLOSED = r"""(?:\\?["'])?"""
+_QUOTE = r"""\\{0,7}["']"""
+"""A quote, also where the text is JSON within JSON within JSON."""
+
+_START = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))"
+"""Where a word begins, also behind a line break as JSON writes it."""
+
+_CLOSED = rf"(?:{_QUOTE})?"
 """The quote behind a name, where a name is quoted."""
 
-_OPENED = r"""(?:\\?["'](?!\s{0,4}[,:}\]]))?"""
+_OPENED = rf"(?:{_QUOTE}(?!\s{{0,4}}[,:}}\]]))?"
 """The quote before a value; the one that ends a JSON text stands before a mark of JSON."""
 
-_QUOTED = r"""(?<==)(?:"[\w.%+/=~|-]{1,512}"|\\"[\w.%+/=~|-]{1,512}\\")"""
+_QUOTED = r"""(?<==)(?:"[\w.%+/=~|-]{1,512}"|\\{1,7}"[\w.%+/=~|-]{1,512}\\{1,7}")"""
 """The quoted value of one cookie among others."""
 
 _COOKIE = rf"""(?:set-)?cookie(?={_CLOSED}\s{{0,4}}[:=]\s{{0,4}}{_OPENED}[^\s=;"'\\]{{1,128}}=)"""
@@ -38,33 +48,39 @@ _SECRETS = re.compile(
   | (?P<userinfo> :// ) [^/\s:@\[\]"'\\]{{0,256}} : [^/\s@\[\]"'\\]{{1,256}} (?=@)
   | (?P<parameter> [?&] (?:access_|refresh_)? (?:token|key|api_?key|sig|signature|secret|password|auth|code) = )
       [^&\s\#"'\\\[\]]+
-  | (?P<header> \b (?:authorization|x-api-key|{_COOKIE}) {_CLOSED} \s{{0,4}} [:=] \s{{0,4}} {_OPENED} )
+  | (?P<header> {_START} (?:proxy-)? (?:authorization|x-api-key|{_COOKIE})
+      {_CLOSED} \s{{0,4}} [:=] \s{{0,4}} {_OPENED} )
       [^\s"'\\\[] (?: [^\r\n"'\\] | {_QUOTED} )*
-  | (?P<bearer> \b bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}
+  | (?P<bearer> {_START} bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}
   | (?P<assigned> {_NAME} {_CLOSED} \s{{0,4}} = \s{{0,4}} {_OPENED} ) [^\s"'&,;\\\[\]]{{3,}}
-  | (?P<number> {_NAME} \\?["'] \s{{0,4}} : \s{{0,4}} ) -?[\d.]{{4,}} (?=\s{{0,4}}[,}}\]])
-  | (?P<named> {_NAME} (?: \\?["'] \s{{0,4}} : \s{{0,4}} \\?["'] | \s{{0,4}} : \s{{0,4}} {_OPENED} ) )
+  | (?P<number> {_NAME} {_QUOTE} \s{{0,4}} : \s{{0,4}} ) -?[\d.]{{4,}} (?=\s{{0,4}}[,}}\]])
+  | (?P<named> {_NAME} (?: {_QUOTE} \s{{0,4}} : \s{{0,4}} {_QUOTE} | \s{{0,4}} : \s{{0,4}} {_OPENED} ) )
       (?=[^\s"'&,;\\\[\]]{{0,64}}[\d_/+-]) [^\s"'&,;\\\[\]]{{6,}}
-  | \b sk-[\w-]{{16,}}
-  | \b gh[opsur]_\w{{20,}}
-  | \b github_pat_\w{{20,}}
-  | \b xox[abeoprs]-[\w-]{{10,}}
-  | \b akia[0-9a-z]{{16}} \b
-  | \b eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?
+  | {_START} sk-[\w-]{{16,}}
+  | {_START} gh[opsur]_\w{{20,}}
+  | {_START} github_pat_\w{{20,}}
+  | {_START} xox[abeoprs]-[\w-]{{10,}}
+  | {_START} akia[0-9a-z]{{16}} \b
+  | {_START} eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_QUOTE_MARK = re.compile(r"""\\?["']""")
-_BOT_TOKEN = re.compile(r"(?<![\w-])(?:[MNO][\w-]{22,27}\.[\w-]{5,7}\.[\w-]{27,40}|mfa\.[\w-]{20,})")
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_QUOTE_MARK = re.compile(_QUOTE)
+_BOT_TOKEN = re.compile(
+    r"(?:(?<![\w-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:[MNO][\w-]{22,27}\.[\w-]{5,7}\.[\w-]{27,40}|mfa\.[\w-]{20,})"
+)
 
 
 class Redactor:
     """Redacts known secrets, and what looks like one; counts what it has taken out."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are values, such as keys from the environment; they are found URL-encoded as well."""
+        """`secrets` are values, such as keys from the environment; they are found URL-encoded and in JSON as well."""
         usable = [s for s in secrets if len(s) >= SHORTEST and s not in PLACEHOLDER]
-        forms = {form for s in usable for form in (s, quote(s), quote(s, safe=""), quote_plus(s))}
+        encoded = {form for s in usable for form in (quote(s), quote(s, safe=""), quote_plus(s))}
+        lower = {_PERCENT.sub(lambda found: found[0].lower(), form) for form in encoded}
+        forms = encoded | lower | {form for s in usable for form in _in_json(s)}
         self._known = tuple(sorted(forms, key=len, reverse=True))
         self.count = 0
 
@@ -83,6 +99,15 @@ class Redactor:
         text, found = pattern.subn(_replaced, text)
         self.count += found
         return text
+
+
+def _in_json(secret: str) -> set[str]:
+    """The secret as it is and as messages quote it, and as JSON within JSON writes these, to the third level."""
+    forms = latest = {secret, repr(secret)[1:-1]}
+    for _ in range(_LEVELS):
+        latest = {json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in latest for ascii_only in (True, False)}
+        forms = forms | latest
+    return forms
 
 
 def _replaced(found: re.Match[str]) -> str:

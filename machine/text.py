@@ -15,8 +15,25 @@ ERROR_CHARS = 200
 
 
 def told(text: str) -> str:
-    """An error's text as it is kept: storable, and no longer than `ERROR_CHARS`."""
-    return clipped(storable(text), ERROR_CHARS)
+    """An error's text as it is kept: storable, no longer than `ERROR_CHARS`, and cut between words.
+
+    Half a word may be half a secret, which nobody recognises later.
+    """
+    text = storable(text)
+    if len(text) <= ERROR_CHARS:
+        return text
+    whole = _LAST_WORD.sub("", text[: ERROR_CHARS - 1])
+    return f"{whole}…"
+
+
+_LAST_WORD = re.compile(r"\S*\Z")
+NAME_CHARS = 40
+"""A longer name is not shown in a message at all."""
+
+
+def named(name: str) -> str:
+    """A name from outside for a message: in quotes, or only its length, but never a piece of it."""
+    return repr(name) if len(name) <= NAME_CHARS else f"one of {len(name)} characters"
 
 
 def clipped(text: str, limit: int) -> str:

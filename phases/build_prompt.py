@@ -63,7 +63,7 @@ def context_of(settings: Settings, contract: Contract, now_us: int) -> str:
     ]
     news = settings.news().strip()
     if news:
-        lines.append(f"News:\n{storable(news)}")
+        lines.append(f"News:\n{settings.redact(storable(news))}")
     if contract.asks_back:
         lines.append("The request names an action that nothing you can use fits. Ask back what is meant.")
     return "\n".join(lines)
@@ -80,17 +80,17 @@ def user_part(
     redact: Callable[[str], str] = str,
     earlier: str | None = None,
 ) -> str:
-    """The person's message and everything that outsiders wrote, as JSON text; names of files without secrets.
+    """The person's message and everything that outsiders wrote, as JSON text; names of all sorts without secrets.
 
     `earlier` sums up what was said in the channel before the history that is shown.
     """
     message = {
         "text": storable(trigger.text),
-        "author": neutral(trigger.user_name, NAME_CHARS),
-        "nickname": neutral(trigger.nickname, NAME_CHARS),
+        "author": neutral(redact(trigger.user_name), NAME_CHARS),
+        "nickname": neutral(redact(trigger.nickname), NAME_CHARS),
         "addressed": trigger.addressed,
-        "channel": neutral(trigger.channel_name, NAME_CHARS),
-        "topic": neutral(trigger.topic, LINE_CHARS),
+        "channel": neutral(redact(trigger.channel_name), NAME_CHARS),
+        "topic": neutral(redact(trigger.topic), LINE_CHARS),
         "attachments": [neutral(redact(a.name), LINE_CHARS) for a in trigger.attachments],
     }
     facts = [neutral(fact, LINE_CHARS) for fact in known]

@@ -14,15 +14,12 @@ from attrs import evolve
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from phasewalk.machine.documents import digest_of, json_of
-from phasewalk.machine.text import clipped
+from phasewalk.machine.text import NAME_CHARS, clipped, named
 from phasewalk.machine.turn import Envelope
 from phasewalk.phases.finish import is_blank
 
 PICTURES_MOST = 4
 """The most pictures that one answer may ask for (ENV-26)."""
-
-_NAME_SHOWN = 40
-"""Keys that a model invented are cut to this many characters in messages."""
 
 
 class EnvelopeError(ValueError):
@@ -104,8 +101,7 @@ def _channel(value: str | None, channels: Collection[str]) -> tuple[str | None, 
     name = value.strip()
     if name in channels:
         return name, ()
-    shown = clipped(name, _NAME_SHOWN)
-    return None, (f"channel {shown!r} is not allowed; the answer stays in the channel of the message",)
+    return None, (f"channel {named(name)} is not allowed; the answer stays in the channel of the message",)
 
 
 def _count(value: int | None, *, asked: bool) -> tuple[int | None, tuple[str, ...]]:
@@ -116,7 +112,7 @@ def _count(value: int | None, *, asked: bool) -> tuple[int | None, tuple[str, ..
     if count == value:
         return count, ()
     return count, (
-        f"picture_count {clipped(str(value), _NAME_SHOWN)} became {count}; {least} to {PICTURES_MOST} are allowed",
+        f"picture_count {clipped(str(value), NAME_CHARS)} became {count}; {least} to {PICTURES_MOST} are allowed",
     )
 
 
@@ -149,7 +145,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(unique) < len(pairs):
         keys = [key for key, _ in pairs]
         double = next(key for key in unique if keys.count(key) > 1)
-        raise EnvelopeError(f"the key {clipped(double, _NAME_SHOWN)!r} stands twice; once was due")
+        raise EnvelopeError(f"the key {named(double)} stands twice; once was due")
     return unique
 
 
@@ -166,13 +162,13 @@ def _problems(error: ValidationError) -> str:
     """One sentence over all keys that are wrong, without any of the model's values."""
     parts = []
     for problem in error.errors(include_url=False, include_input=False):
-        key = clipped(str(problem["loc"][0]), _NAME_SHOWN)
+        key = str(problem["loc"][0])
         match problem["type"]:
             case "missing":
-                parts.append(f"{key!r} is missing")
+                parts.append(f"{named(key)} is missing")
             case "extra_forbidden":
-                parts.append(f"{key!r} is not a key of the envelope")
+                parts.append(f"{named(key)} is not a key of the envelope")
             case _:
                 due = EnvelopeModel.model_fields[key].annotation
-                parts.append(f"{key!r} has the wrong type, {getattr(due, '__name__', due)} was due")
+                parts.append(f"{named(key)} has the wrong type, {getattr(due, '__name__', due)} was due")
     return "the envelope does not match its schema: " + "; ".join(parts)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 
 from attrs import define, field, frozen
 
-from phasewalk.machine.text import clipped
+from phasewalk.machine.text import named
 
 _NO_RESPONSE = re.compile(r"\[[ \t]{0,8}no_response[ \t]{0,8}\]", re.IGNORECASE)
 _NO_RESPONSE_LONGEST = 32
@@ -30,9 +30,6 @@ _ANGLE = re.compile(r"<([^<>\n]*)>")
 _SPACE = re.compile(r"\s*")
 _END = re.compile(r"""(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\)""")
 _ESCAPED = re.compile(r"\\([()\[\]<>])")
-_NAME_SHOWN = 40
-"""Names that a model invented are cut to this many characters in notes."""
-
 _PARENTHESES_DEEPEST = 32
 """Parentheses nest this deep in a URL at most, as in CommonMark: it bounds the work on a hostile text."""
 
@@ -174,7 +171,7 @@ class _Prose:
         if self.out:
             self.out[-1] = self.out[-1].rstrip(" \t")
         self.removed = True
-        self.notes.append(f"sticker {clipped(name, _NAME_SHOWN)!r} is not allowed and was removed")
+        self.notes.append(f"sticker {named(name)} is not allowed and was removed")
 
 
 def _target(text: str, position: int) -> tuple[str, int] | None:

@@ -6,6 +6,7 @@ decision (FB-04).
 """
 
 import asyncio
+from collections.abc import Callable
 
 from attrs import evolve
 
@@ -24,6 +25,7 @@ from phasewalk.machine.text import told
 from phasewalk.machine.turn import ModelReply, ToolCall, Turn, identical_calls
 from phasewalk.machine.words import MODEL_ATTEMPT, Cause
 from phasewalk.phases.choosing import Chosen, choose
+from phasewalk.phases.outgoing import without_secrets
 
 FACTUAL = frozenset({"search_browser", "research", "history"})
 """Families whose turns ask a candidate's factual model (ENV-22)."""
@@ -65,7 +67,7 @@ async def model_attempt(turn: Turn, ports: Ports) -> Report:
 async def _attempt(turn: Turn, ports: Ports, chosen: Chosen, candidate: Candidate) -> Report:
     progress = evolve(chosen.progress, calls=chosen.progress.calls + 1, delay=0.0)
     ports.keep(**{**chosen.changes(), "progress": progress, "asking": candidate.provider})
-    request = _request(turn, candidate, progress)
+    request = _request(turn, candidate, progress, ports.settings.redact)
     provider = ports.providers[candidate.provider]
     try:
         await ports.log.write(*chosen.rows, _started(turn, request, provider, progress, ports))
@@ -102,7 +104,7 @@ async def _ask(turn: Turn, ports: Ports, request: ModelRequest, provider: Provid
     return Report(event, changes, records=(ended,))
 
 
-def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelRequest:
+def _request(turn: Turn, candidate: Candidate, progress: Progress, redact: Callable[[str], str]) -> ModelRequest:
     if turn.prompt is None:
         raise AssertionError("model_attempt needs a prompt")
     contract = _contract_of(turn)
@@ -119,7 +121,7 @@ def _request(turn: Turn, candidate: Candidate, progress: Progress) -> ModelReque
         candidate=candidate,
         model=model,
         prompt=turn.prompt,
-        exchanges=turn.exchanges,
+        exchanges=without_secrets(turn.exchanges, redact),
         tools=tuple(schemas[name] for name in turn.offered),
         turn_id=turn.turn_id,
         kind=turn.kind,

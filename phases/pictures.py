@@ -24,7 +24,7 @@ async def with_pictures(turn: Turn, ports: Ports, speech: Speech) -> Speech:
     request = PictureRequest(
         provider=candidate.provider,
         model=candidate.image_model,
-        description=speech.text,
+        description=ports.settings.redact(speech.text),
         count=speech.count,
         images=turn.prompt.images if speech.edit and turn.prompt else (),
     )

@@ -53,7 +53,7 @@ class SqliteApprovals:
         """See `Approvals.ask`."""
         _, tool, digest = _what(call)
         what = (call.turn_id, tool, self._redact(storable(call.arguments)), digest)
-        who = (call.user_id, storable(call.user_name), call.channel_id, call.now_us)
+        who = (call.user_id, self._redact(storable(call.user_name)), call.channel_id, call.now_us)
 
         def work(connection: sqlite3.Connection) -> str:
             waiting = connection.execute(_WAITING, _what(call)).fetchone()

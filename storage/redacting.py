@@ -19,7 +19,7 @@ TEXTS: dict[type, tuple[str, ...]] = {
     r.PhaseExited: ("guards", "detail", "payloads"),
     r.ContractFrozen: ("body",),
     r.AttemptStarted: ("provider", "model"),
-    r.AttemptEnded: ("message", "response"),
+    r.AttemptEnded: ("finish_reason", "request_id", "message", "response"),
     r.FallbackConsidered: ("provider", "model", "values"),
     r.CircuitNoted: ("provider",),
     r.ToolStarted: ("name", "provider_call_id", "arguments"),

@@ -72,28 +72,32 @@ def candidates(found: list[Backend], redact: Callable[[str], str] = str) -> tupl
         if section.fallback_model:
             models.append(redact(section.fallback_model))
         first, *others = models
-        result.append(_candidate(backend, first, special=True))
-        result.extend(_candidate(backend, model) for model in others)
+        result.append(_candidate(backend, first, redact, special=True))
+        result.extend(_candidate(backend, model, redact) for model in others)
     return tuple(result)
 
 
-def _candidate(backend: Backend, model: str, *, special: bool = False) -> Candidate:
+def _candidate(backend: Backend, model: str, redact: Callable[[str], str], *, special: bool = False) -> Candidate:
     """A candidate; only a provider's first one has the models for special occasions beside it."""
     section = backend.section
+
+    def beside(name: str | None) -> str | None:
+        return None if name is None else redact(name)
+
     return Candidate(
         provider=section.name,
         api=section.asked_api,
         model=model,
-        retry_model=section.retry_model,
+        retry_model=beside(section.retry_model),
         capabilities=tuple(section.capabilities),
         window=section.window,
         known=section.asked_api in APIS,
         configured=backend.key is not None,
         safety_final=section.safety_block == "stop",
         reasoning_effort=section.reasoning_effort,
-        vision_model=section.vision_model if special else None,
-        factual_model=section.factual_model if special else None,
-        image_model=section.image_model,
+        vision_model=beside(section.vision_model) if special else None,
+        factual_model=beside(section.factual_model) if special else None,
+        image_model=beside(section.image_model),
     )
 
 

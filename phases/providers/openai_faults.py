@@ -14,7 +14,7 @@ from attrs import frozen
 from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.ports import ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.text import ERROR_CHARS, clipped
+from phasewalk.machine.text import told
 
 _KEY_SHORTEST = 8
 """Shorter keys are placeholders such as `none`, which local servers take; they are words, not secrets."""
@@ -89,7 +89,7 @@ class Asked:
         return ProviderError(
             kind,
             reason,
-            clipped(f"{self.provider}/{self.model}: {self.clean(what)}", ERROR_CHARS),
+            told(f"{self.provider}/{self.model}: {self.clean(what)}"),
             http_status=answered.status if answered else None,
             retry_after=retry_after,
             finish_reason=finish_reason,
@@ -102,13 +102,15 @@ class Asked:
 class Problem:
     """What an error body says: its codes and types in lower case, and its messages, outermost first.
 
-    `status` is the one that it names or that its codes stand for, 0 when it tells none.
+    `shown` is the first code as it was written; `status` the one that it names or that its codes stand for, 0 when it
+    tells none.
     """
 
     codes: tuple[str, ...]
     messages: tuple[str, ...]
     parameter: str
     status: int = 0
+    shown: str = ""
 
     @property
     def is_context(self) -> bool:
@@ -131,7 +133,7 @@ class Problem:
 
     def __str__(self) -> str:
         parts = list(self.messages[:1] or ["no message"])
-        parts.extend([f"code {self.codes[0]}"] if self.codes else [])
+        parts.extend([f"code {self.shown}"] if self.shown else [])
         parts.extend([f"parameter {self.parameter}"] if self.parameter else [])
         return ", ".join(parts)
 
@@ -140,10 +142,10 @@ def problem_of(body: object) -> Problem:
     """What `body` says is wrong; nothing when it is no error body."""
     levels = list(_levels(body))
     objects = [level for level in levels if isinstance(level, dict)]
-    codes = [level[key] for level in objects for key in ("code", "type") if isinstance(level.get(key), str)]
+    written = [level[key] for level in objects for key in ("code", "type") if isinstance(level.get(key), str)]
     said = [level.get("message") if isinstance(level, dict) else level for level in levels]
     parameters = [level["param"] for level in objects if isinstance(level.get("param"), str)]
-    codes = [code.lower() for code in codes]
+    codes = [code.lower() for code in written]
     numbers = [level[key] for level in objects for key in ("code", "status") if type(level.get(key)) is int]
     statuses = [number for number in numbers if _CLIENT_BEGINS <= number < _NO_STATUS]
     statuses += [_STATUS_OF[code] for code in codes if code in _STATUS_OF]
@@ -152,6 +154,7 @@ def problem_of(body: object) -> Problem:
         tuple(text for text in said if isinstance(text, str)),
         parameters[0] if parameters else "",
         statuses[0] if statuses else 0,
+        written[0] if written else "",
     )
 
 

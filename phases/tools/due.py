@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 
-from phasewalk.machine.text import clipped
+from phasewalk.machine.text import named
 from phasewalk.phases.tools.stamps import EPOCH
 
 ACCEPTED = (
@@ -63,7 +63,7 @@ def due_us(text: str, now_us: int) -> int:
     now = EPOCH + timedelta(microseconds=now_us)
     to_come = [instant for instant in _meant(text, now) if instant > now]
     if not to_come:
-        raise DueError(f"{clipped(text, 60)!r} is in the past; {ACCEPTED}")
+        raise DueError(f"{named(text)} is in the past; {ACCEPTED}")
     return (min(to_come) - EPOCH) // timedelta(microseconds=1)
 
 
@@ -80,7 +80,7 @@ def _meant(text: str, now: datetime) -> Sequence[datetime]:
     try:
         return _read(said, now)
     except (ValueError, OverflowError) as error:  # no such form; 2026-02-30, 25:00, year 9999 west of Greenwich
-        raise DueError(f"{clipped(text, 60)!r} is not understood; {ACCEPTED}") from error
+        raise DueError(f"{named(text)} is not understood; {ACCEPTED}") from error
 
 
 def _read(said: str, now: datetime) -> list[datetime]:

@@ -50,7 +50,13 @@ async def _talk(app: Application, stopping: Stopping, channel: str, user: str, *
         if line is None:
             return
         if line.strip():
-            trigger = console_trigger(line.strip("\n"), channel=channel, user=user, addressed=Addressed.DIRECT)
+            trigger = console_trigger(
+                line.strip("\n"),
+                channel=channel,
+                user=user,
+                redact=app.settings.redact,
+                addressed=Addressed.DIRECT,
+            )
             report(app, await app.run(trigger), as_json=as_json, compact=True)
             if not stopping:
                 await app.sum_up(trigger.channel_id, trigger.channel_name)

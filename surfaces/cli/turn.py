@@ -3,6 +3,7 @@
 import json
 import secrets
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +42,18 @@ WELL = (Outcome.ANSWERED, Outcome.SILENT, Outcome.SHORT_PATH)
 @click.option("--deadline", type=click.FloatRange(min=0, min_open=True), help="Seconds for the whole turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_obj
-def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | None, **said: Any) -> None:
+def command(
+    obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | None, attach: tuple[Path, ...], **said: Any
+) -> None:
     """Walk one turn for TEXT and print what the bot says."""
     configuration, database = configuration_and_database(obj)
-    trigger = _trigger(text, **said)
+    files = tuple(map(attachment, attach))
 
     async def work() -> int:
         surface = LogSurface() if as_json else ConsoleSurface(shown)
         async with application(configuration, database, surface, "turn") as app:
             announce(configuration, app.backends)
+            trigger = _trigger(text, attachments=files, redact=app.settings.redact, **said)
             limits = app.settings.limits if deadline is None else evolve(app.settings.limits, turn=deadline)
             with stop_on_signals(*app.runners) as stopping:
                 ended = await app.run(trigger, limits)
@@ -61,22 +65,21 @@ def command(obj: dict[str, Any], /, text: str, as_json: bool, deadline: float | 
         raise SystemExit(status)
 
 
-def _trigger(text: str, *, direct: bool, mention: bool, attach: tuple[Path, ...], kind: str, **said: Any) -> Trigger:
+def _trigger(text: str, *, direct: bool, mention: bool, kind: str, **said: Any) -> Trigger:
     addressed = Addressed.MENTION if mention else Addressed.DIRECT if direct and kind == "user" else None
-    return console_trigger(
-        text, addressed=addressed, kind=Kind(kind), attachments=tuple(map(attachment, attach)), **said
-    )
+    return console_trigger(text, addressed=addressed, kind=Kind(kind), **said)
 
 
-def console_trigger(text: str, *, channel: str, user: str, **fields: Any) -> Trigger:
-    """What somebody typed; `fields` are those of `Trigger`."""
+def console_trigger(text: str, *, channel: str, user: str, redact: Callable[[str], str], **fields: Any) -> Trigger:
+    """What somebody typed; `fields` are those of `Trigger`. The names are ids as well, and so hold no secret."""
+    channel, user = redact(storable(channel)), redact(storable(user))
     return Trigger(
         key=f"console:{secrets.token_hex(8)}",
         text=storable(text),
-        channel_id=storable(channel),
-        channel_name=storable(channel),
-        user_id=storable(user),
-        user_name=storable(user),
+        channel_id=channel,
+        channel_name=channel,
+        user_id=user,
+        user_name=user,
         sent_us=time.time_ns() // 1000,
         **{"kind": Kind.USER, **fields},
     )

@@ -123,6 +123,44 @@ def test_a_configured_secret_is_found_in_every_form_of_a_url(form):
 
 
 @pytest.mark.spec("LOG-10")
+def test_a_configured_secret_is_found_in_a_url_with_small_letters():
+    assert Redactor([CONFIGURED])("<p%c3%a455%20w/rd%2b%26%3f>") == "<[redacted]>"
+
+
+@pytest.mark.spec("LOG-10")
+@pytest.mark.parametrize("secret", ['pa55"w\\rd7', "pass-wörd-7", 'ta\tb "x" y'])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_configured_secret_is_found_in_json_within_json(secret: str, levels: int, ascii_only: bool):
+    text = secret
+    for _ in range(levels):
+        text = json.dumps(text, ensure_ascii=ascii_only)
+    found = Redactor([secret])(text)
+    for _ in range(levels):
+        found = json.loads(found)
+    assert found == "[redacted]"
+
+
+@pytest.mark.spec("LOG-10")
+@pytest.mark.parametrize("line_break", ["\\n", "\\t", "\\u000a", "\\\\n"])
+@pytest.mark.parametrize(
+    "secret", ["ghp_0123456789abcdefghij", "sk-proj-0123456789abcdefXYZ", "AKIAIOSFODNN7EXAMPLE", JWT, BOT_TOKEN]
+)
+def test_a_secret_behind_a_line_break_as_json_writes_it_is_taken_out(line_break: str, secret: str):
+    assert secret not in redacted(f'{{"text":"line{line_break}{secret}"}}')
+
+
+@pytest.mark.spec("LOG-10")
+def test_named_secrets_are_found_in_json_within_json_within_json():
+    inner = json.dumps({"access_token": "abcdefgh12", "header": 'authorization: "Basic abc"'})
+    text = json.dumps([json.dumps({"inner": inner})])
+    found = redacted(text)
+    assert "abcdefgh12" not in found
+    assert "Basic" not in found
+    json.loads(json.loads(json.loads(found)[0])["inner"])
+
+
+@pytest.mark.spec("LOG-10")
 def test_of_two_secrets_one_inside_the_other_nothing_stays():
     for secrets in (["abcdef", "abcdefgh"], ["abcdefgh", "abcdef"]):
         assert Redactor(secrets)("abcdefgh, abcdef") == "[redacted], [redacted]"
