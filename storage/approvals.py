@@ -67,4 +67,5 @@ class SqliteApprovals:
 
 
 def _what(call: ApprovalCall) -> tuple[str, str, str]:
-    return call.user_id, storable(call.tool), digest_of(call.arguments)
+    exact = call.arguments.encode("unicode_escape").decode()  # half a character is nothing else than itself
+    return call.user_id, storable(call.tool), digest_of(exact)

@@ -12,6 +12,9 @@ from phasewalk.storage.writer import Writer
 
 Statement = tuple[str, tuple[object, ...]]
 
+APART_US = 10_000_000
+"""So far apart the clocks of two processes may be; a clock that is farther behind was set back."""
+
 _KNOWN = "INSERT OR IGNORE INTO circuit (provider) VALUES (?)"
 _FAILED = "INSERT OR IGNORE INTO circuit_failure (provider, turn_id, at_us, reason) VALUES (?, ?, ?, ?)"
 _OPEN = (
@@ -27,7 +30,7 @@ _CLOSE = (
 _RELEASE = "UPDATE circuit SET probe_turn_id = NULL, probe_until_us = NULL WHERE provider = ? AND probe_turn_id = ?"
 _PROBE = (
     "UPDATE circuit SET probe_turn_id = ?, probe_until_us = ? WHERE provider = ? AND opened_us IS NOT NULL"
-    " AND ?4 NOT BETWEEN opened_us AND open_until_us AND (probe_turn_id IS NULL OR probe_until_us <= ?4)"
+    " AND ?4 NOT BETWEEN opened_us - ?5 AND open_until_us AND (probe_turn_id IS NULL OR probe_until_us <= ?4)"
 )
 _ROW = "SELECT opened_us, open_until_us, probe_turn_id, probe_until_us FROM circuit WHERE provider = ?"
 
@@ -63,14 +66,19 @@ class SqliteCircuits:
         row = self._reader.execute(_ROW, (provider,)).fetchone()
         if row is None or row[0] is None:
             return CircuitAnswer()
-        opened_us, open_until_us, probe_turn_id, probe_until_us = row
-        if opened_us <= now_us <= open_until_us:
+        opened_us, open_until_us, *_ = row
+        if opened_us - APART_US <= now_us <= open_until_us:
             left = round((open_until_us - now_us) / 1_000_000, 1)
             return CircuitAnswer(CircuitState.OPEN, {"opened_us": opened_us, "open_for": left})
-        values = (turn_id, until_us, provider, now_us)
-        claimed = await self._writer.call(lambda connection: connection.execute(_PROBE, values).rowcount)
-        if claimed == 1:
-            return CircuitAnswer(CircuitState.PROBE)
-        return CircuitAnswer(
-            CircuitState.OPEN, {"probed_by": probe_turn_id or "another turn", "until_us": probe_until_us}
-        )
+        values = (turn_id, until_us, provider, now_us, APART_US)
+
+        def claim(connection: sqlite3.Connection) -> CircuitAnswer:
+            if connection.execute(_PROBE, values).rowcount == 1:
+                return CircuitAnswer(CircuitState.PROBE)
+            opened, _, prober, probed_until = connection.execute(_ROW, (provider,)).fetchone()
+            if opened is None:
+                return CircuitAnswer()
+            return CircuitAnswer(CircuitState.OPEN, {"probed_by": prober, "until_us": probed_until})
+
+        answer = await self._writer.call(claim)
+        return answer if isinstance(answer, CircuitAnswer) else CircuitAnswer()

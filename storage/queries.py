@@ -213,7 +213,8 @@ CIRCUITS = (
     "SELECT c.provider, CASE WHEN c.opened_us IS NULL THEN 'closed'"
     "  WHEN :now BETWEEN c.opened_us AND c.open_until_us THEN 'open' ELSE 'half_open' END AS state,"
     " (SELECT count(*) FROM circuit_failure AS f WHERE f.provider = c.provider AND f.at_us > c.cleared_us) AS failures,"
-    " c.opened_us, c.opened, c.open_until_us, c.open_until, c.probe_turn_id,"
+    " c.opened_us, c.opened, c.open_until_us, c.open_until,"
+    " CASE WHEN c.probe_until_us > :now THEN c.probe_turn_id END AS probe_turn_id,"
     " last.at_us AS last_failure_us, last.at AS last_failure, last.reason AS last_reason, last.turn_id AS last_turn_id"
     " FROM circuit AS c LEFT JOIN circuit_failure AS last ON last.provider = c.provider AND last.turn_id = ("
     "  SELECT turn_id FROM circuit_failure WHERE provider = c.provider ORDER BY at_us DESC LIMIT 1)"
@@ -238,16 +239,20 @@ def open_approvals(connection: sqlite3.Connection) -> list[Row]:
     return rows(connection, APPROVALS)
 
 
+LONGEST_TURN_US = 86_400_000_000
+"""A turn that began more than a day before a time considered nobody after it."""
+
 FALLBACK = (
-    "WITH grouped AS (SELECT decision, reason, rule, count(*) AS steps, count(DISTINCT turn_id) AS turns,"
-    "  min(at_us) AS first_us, min(at) AS first, max(at_us) AS last_us, max(at) AS last, max(turn_id) AS last_turn_id"
-    "  FROM fallback_step WHERE decision <> 'taken' AND turn_id >= :floor AND at_us >= :since AND at_us < :until"
-    "  GROUP BY decision, reason, rule)"
+    "WITH considered AS (SELECT *, row_number() OVER (PARTITION BY decision, reason, rule"
+    "  ORDER BY at_us DESC, turn_id DESC, step DESC) AS place FROM fallback_step"
+    "  WHERE decision <> 'taken' AND turn_id >= :floor AND at_us >= :since AND at_us < :until),"
+    " grouped AS (SELECT decision, reason, rule, count(*) AS steps, count(DISTINCT turn_id) AS turns,"
+    "  min(at_us) AS first_us, min(at) AS first, max(at_us) AS last_us, max(at) AS last"
+    "  FROM considered GROUP BY decision, reason, rule)"
     " SELECT g.decision, g.reason, r.meaning, g.rule, g.steps, g.turns, g.first_us, g.first, g.last_us, g.last,"
-    ' g.last_turn_id, (SELECT "values" FROM fallback_step AS s WHERE s.turn_id = g.last_turn_id'
-    " AND s.decision = g.decision AND s.reason = g.reason AND s.rule = g.rule"
-    " ORDER BY s.step DESC LIMIT 1) AS last_values"
-    " FROM grouped AS g JOIN reason AS r ON r.code = g.reason"
+    ' s.turn_id AS last_turn_id, s."values" AS last_values'
+    " FROM grouped AS g JOIN reason AS r ON r.code = g.reason JOIN considered AS s ON s.place = 1"
+    "  AND s.decision = g.decision AND s.reason = g.reason AND s.rule IS g.rule"
     " ORDER BY g.decision = 'skipped', g.turns DESC, g.last_us DESC"
 )
 
@@ -255,5 +260,6 @@ FALLBACK = (
 def fallback_decisions(connection: sqlite3.Connection, since_us: int | None, until_us: int | None) -> list[Row]:
     """Why fallback stopped, or passed somebody over, grouped by decision, reason and rule; the last values of each."""
     since, until = since_us or 0, until_us if until_us is not None else 2**62
-    found = rows(connection, FALLBACK, {"floor": id_floor(since), "since": since, "until": until})
+    floor = id_floor(max(since - LONGEST_TURN_US, 0))
+    found = rows(connection, FALLBACK, {"floor": floor, "since": since, "until": until})
     return [{**row, "last_values": json.loads(str(row["last_values"]))} for row in found]

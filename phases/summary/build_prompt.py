@@ -19,7 +19,8 @@ async def build_prompt(turn: Turn, ports: Ports) -> Report:
     """Report `prompt_built`, or `prompt_too_large` when nothing is left to be made smaller."""
     history = await ports.memory.unsummed(turn.trigger.channel_id)
     if turn.cause is Cause.SHRUNK:
-        history = shrunk(tuple(history))
+        younger = shrunk(tuple(history))
+        history = history[: len(history) - len(younger)]  # the younger half waits for the next summary
     if not history:
         return Report("prompt_too_large", reason=Reason.CONTEXT_LIMIT, detail={"history": 0})
     earlier = await ports.memory.summary(turn.trigger.channel_id)

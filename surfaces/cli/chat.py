@@ -1,6 +1,7 @@
 """`phasewalk chat`: a conversation from the terminal, one turn a line, until Ctrl-D."""
 
 import asyncio
+import os
 import sys
 import threading
 from typing import Any
@@ -16,6 +17,7 @@ from phasewalk.surfaces.speech import ConsoleSurface, LogSurface
 from phasewalk.surfaces.wiring import Application, application
 
 PROMPT = "> "
+CHUNK = 65_536
 
 
 @click.command(
@@ -44,14 +46,14 @@ def command(obj: dict[str, Any], /, channel: str, user: str, as_json: bool) -> N
 
 
 async def _talk(app: Application, stopping: Stopping, channel: str, user: str, *, as_json: bool) -> None:
-    lines = _lines()
+    lines, stopped = _lines(), asyncio.ensure_future(stopping.wait())
     while not stopping:
-        line = await _next(lines, stopping)
+        line = await _next(lines, stopped)
         if line is None:
-            return
+            break
         if line.strip():
             trigger = console_trigger(
-                line.strip("\n"),
+                line,
                 channel=channel,
                 user=user,
                 redact=app.settings.redact,
@@ -60,14 +62,16 @@ async def _talk(app: Application, stopping: Stopping, channel: str, user: str, *
             report(app, await app.run(trigger), as_json=as_json, compact=True)
             if not stopping:
                 await app.sum_up(trigger.channel_id, trigger.channel_name)
+    stopped.cancel()
 
 
-async def _next(lines: "asyncio.Queue[str | None]", stopping: Stopping) -> str | None:
+async def _next(lines: "asyncio.Queue[str | None]", stopped: "asyncio.Future[None]") -> str | None:
     """The next line, or None at the end of the input or when the process is asked to stop."""
     if sys.stdin.isatty():
         click.echo(PROMPT, err=True, nl=False)
     waiting = asyncio.ensure_future(lines.get())
-    await asyncio.wait({waiting, asyncio.ensure_future(stopping.wait())}, return_when=asyncio.FIRST_COMPLETED)
+    either: set[asyncio.Future[Any]] = {waiting, stopped}
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if waiting.done():
         return waiting.result()
     waiting.cancel()
@@ -75,17 +79,24 @@ async def _next(lines: "asyncio.Queue[str | None]", stopping: Stopping) -> str |
 
 
 def _lines() -> "asyncio.Queue[str | None]":
-    """Standard input, read beside the loop; the thread is a daemon, so that Ctrl-C need not wait for a line."""
+    """Standard input, read beside the loop; the thread is a daemon, so that Ctrl-C need not wait for a line.
+
+    It reads the descriptor itself: a buffered reader has a lock, at which the interpreter would fail to end.
+    """
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    loop = asyncio.get_running_loop()
+    loop, descriptor = asyncio.get_running_loop(), sys.stdin.fileno()
 
     def put(line: str | None) -> None:
         if not loop.is_closed():
             loop.call_soon_threadsafe(queue.put_nowait, line)
 
     def read() -> None:
-        for raw in sys.stdin.buffer:
-            put(raw.decode("utf-8", "replace"))
+        rest = b""
+        while chunk := os.read(descriptor, CHUNK):
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                put(line.removesuffix(b"\r").decode("utf-8", "replace"))
+        put(rest.decode("utf-8", "replace"))
         put(None)
 
     threading.Thread(target=read, name="chat-input", daemon=True).start()

@@ -1,6 +1,5 @@
 """`phasewalk turn`: one turn from the console."""
 
-import json
 import secrets
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from phasewalk.machine.words import Addressed, Kind, Outcome
 from phasewalk.storage.turn_document import turn_document
 from phasewalk.surfaces.attachments import attachment
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.cli.output import json_text
 from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
 from phasewalk.surfaces.signals import stop_on_signals
 from phasewalk.surfaces.speech import ConsoleSurface, LogSurface
@@ -96,7 +96,7 @@ def report(app: Application, ended: Ended, *, as_json: bool, compact: bool = Fal
         document = turn_document(app.reader, ended.turn_id) if app.log.knows(ended.turn_id) else {}
         if ended.log_lost:
             document |= {"outcome": turn.outcome, "reason": turn.reason}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=None if compact else 2))
+        click.echo(json_text(document, indent=None if compact else 2))
     else:
         click.echo(
             f"turn {ended.turn_id}: {turn.outcome}, {turn.reason} - {turn.reason.meaning if turn.reason else ''}",

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from phasewalk.phases.providers.testing import ScriptedModelServer, completion, envelope, status
+from phasewalk.phases.providers.testing import ScriptedModelServer, completion, envelope, raw, status
 
 EXTRA = "[bot]\nhistory-limit = 4\nsummary-after = 4\n"
 SUMMARY = "They greet each other by number."
@@ -79,3 +79,27 @@ async def test_the_embedded_rules_are_never_asked_for_a_summary(workplace):
     workplace.configure(EXTRA)
     await asyncio.to_thread(talk, workplace, 5)
     assert workplace.rows("SELECT count(*) FROM turn WHERE machine = 'summary'") == [(0,)]
+
+
+TOO_LONG = raw(400, '{"error": {"message": "too long", "code": "context_length_exceeded"}}')
+
+
+@pytest.mark.spec("ENV-30", "ENV-31")
+async def test_what_a_shrunk_summary_left_out_is_summed_up_by_a_later_one(workplace):
+    summed: list[str] = []
+
+    def step(request):
+        if "response_format" in request.json:
+            return envelope("hi")
+        text = json.dumps(request.json["messages"])
+        if "hello number 0" in text and "hello number 1" in text:
+            return TOO_LONG
+        summed.append(text)
+        return completion({"role": "assistant", "content": "They greet each other."})
+
+    async with ScriptedModelServer(step) as server:
+        workplace.model(server.base_url, extra="[bot]\nhistory-limit = 4\nsummary-after = 4\n")
+        said = "".join(f"hello number {n}\n" for n in range(12))
+        await asyncio.to_thread(workplace.run, "chat", said=said)
+    assert workplace.rows("SELECT count(*) > 1 FROM summary") == [(1,)]
+    assert [n for n in range(8) if not any(f"hello number {n}" in text for text in summed)] == []

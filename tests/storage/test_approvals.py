@@ -218,3 +218,15 @@ async def test_a_call_with_characters_that_cannot_be_stored_is_asked_for_and_per
     (row,) = open_approvals(log.reader)
     assert (row["arguments"], row["user_name"]) == ('{"text":"a\ufffd"}', "mi\ufffdra")
     assert await approvals.take(odd) is True
+
+
+@pytest.mark.spec("CON-26")
+async def test_arguments_that_differ_in_what_cannot_be_stored_are_different_arguments(log):
+    await log.turn("turn-1")
+    approvals = SqliteApprovals(log.writer, Redactor())
+    name = await approvals.ask(ApprovalCall("turn-1", "role_add", '{"role":"a?"}', "77", "ann", "200", 10))
+    with closing(log.other()) as connection:
+        approve(connection, name, "eve", 20)
+    assert (
+        await approvals.take(ApprovalCall("turn-1", "role_add", '{"role":"a\ud800"}', "77", "ann", "200", 30)) is False
+    )

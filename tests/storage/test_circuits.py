@@ -249,3 +249,34 @@ async def test_closing_by_hand_forgets_what_was_counted(log, one: Providers):
 async def test_a_provider_without_a_circuit_cannot_be_closed_by_hand(log):
     with closing(log.other()) as connection:
         assert reset(connection, "one", log.clock.now_us()) is False
+
+
+@pytest.mark.spec("FB-15")
+async def test_who_loses_the_race_for_a_probe_is_told_who_won_it(log):
+    with closing(log.other()) as connection:
+        connection.execute("INSERT INTO circuit VALUES ('one', 10, 20, 0, 'turn-gone', 30)")
+    circuits = SqliteCircuits(log.writer, log.reader)
+    won, lost = await asyncio.gather(*(circuits.admit("one", f"turn-{c}", 1000, 2000) for c in "ab"))
+    assert won.state == CircuitState.PROBE
+    assert lost.values == {"probed_by": "turn-a", "until_us": 2000}
+
+
+@pytest.mark.spec("FB-15")
+async def test_a_process_whose_clock_is_a_little_behind_finds_the_circuit_open(log):
+    with closing(log.other()) as connection:
+        connection.execute("INSERT INTO circuit VALUES ('one', 20000000, 90000000, 0, NULL, NULL)")
+    circuits = SqliteCircuits(log.writer, log.reader)
+    assert (await circuits.admit("one", "turn-a", 19_999_000, 95_000_000)).state == CircuitState.OPEN
+    assert (await circuits.admit("one", "turn-a", 9_000_000, 95_000_000)).state == CircuitState.PROBE
+
+
+@pytest.mark.spec("FB-15")
+async def test_a_circuit_that_is_closed_while_a_probe_is_claimed_lets_everybody_pass(log):
+    with closing(log.other()) as connection:
+        connection.execute("INSERT INTO circuit VALUES ('one', 10, 20, 0, NULL, NULL)")
+    circuits = SqliteCircuits(log.writer, log.reader)
+    asking = asyncio.ensure_future(circuits.admit("one", "turn-a", 100_000_000, 200_000_000))
+    await asyncio.sleep(0)
+    with closing(log.other()) as connection:
+        connection.execute("UPDATE circuit SET opened_us = NULL, open_until_us = NULL")
+    assert (await asking).state == CircuitState.CLOSED

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+PIPE = subprocess.PIPE
 COMMAND = (sys.executable, "-m", "phasewalk.surfaces.cli")
 FROM_RULES = "no key: answering from rules; set OPENAI_API_KEY or [[providers]] in phasewalk.toml for a model"
 GREETING = 'Hello! Ask me something, or say "help".'
@@ -209,3 +211,30 @@ def test_help_ends_with_examples_and_exit_codes(look):
     assert " ".join(text.split()).endswith(
         "Exit codes: 0 ended by Ctrl-D, 2 usage or configuration, 4 the log cannot be used, 130 interrupted."
     )
+
+
+@pytest.mark.spec("TURN-16", "OPS-13")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_nobody_speaks_ends_the_chat_in_order(chat: Chat, number):
+    with subprocess.Popen(
+        [*COMMAND, "chat"], stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, **chat.process
+    ) as running:
+        running.stdin.write("hello\n")
+        running.stdin.flush()
+        assert running.stdout.readline() == 'Hello! Ask me something, or say "help".\n'
+        assert running.stderr.readline().startswith("no key: ")
+        assert ": answered, ok - " in running.stderr.readline()
+        running.send_signal(number)
+        assert (running.wait(30), running.stderr.read()) == (130, "")
+
+
+@pytest.mark.parametrize("said", [b"hello\r\n", b"hello", b"hello\n\r\n"])
+def test_the_end_of_a_line_is_no_part_of_what_was_said(chat: Chat, said: bytes):
+    chat(said)
+    assert chat.rows("SELECT text FROM message WHERE role = 'user'") == [("hello",)]
+
+
+@pytest.mark.spec("OPS-14")
+def test_json_is_harmless_on_a_terminal_too(chat: Chat):
+    said = chat("note: a\u202eb\u009bc\n", "--json")
+    assert [c for c in said.out if c in "\u202e\u009b"] == []

@@ -219,3 +219,12 @@ def test_help_ends_with_examples_and_exit_codes(look):
     text = look("circuit", "--help").out
     assert "phasewalk circuit --reset openai" in text
     assert text.rstrip().endswith("Exit codes: 0 ok, 2 usage, 3 no such provider, 4 the log cannot be used.")
+
+
+@pytest.mark.spec("FB-15")
+def test_a_probe_whose_time_is_over_tries_nothing_any_more(builder: LogBuilder, look):
+    builder.insert(
+        "circuit", provider="one", opened_us=builder.at(4000), open_until_us=builder.at(2000), probe_turn_id="turn-a",
+        probe_until_us=builder.at(1500),
+    )  # fmt: skip
+    assert look("circuit").lines[2] == "  the next turn tries it once"

@@ -209,3 +209,30 @@ def test_help_ends_with_examples_and_exit_codes(look):
     assert text.rstrip().endswith(
         "Exit codes: 0 ok, also when fallback never stopped; 2 usage, 4 the log cannot be read."
     )
+
+
+def decided(builder: LogBuilder, turn: str, step: int, at: float, values: object) -> None:
+    builder.insert(
+        "fallback_step", turn_id=turn, step=step, at_us=builder.at(at), provider="two", model="m-two",
+        decision="refused", reason="side_effects", rule="r", values=json.dumps(values),
+    )  # fmt: skip
+
+
+def test_a_decision_since_then_counts_though_its_turn_began_long_before(builder: LogBuilder, look):
+    decided(builder, builder.turn(age=300, took=290), 1, 15, {})
+    assert len(look("fallback", "--since", "1m", "--json").items) == 1
+
+
+def test_the_last_values_are_of_the_period_that_was_asked_for(builder: LogBuilder, look):
+    turn = builder.turn(age=300)
+    decided(builder, turn, 1, 200, {"left": "before"})
+    decided(builder, turn, 2, 10, {"left": "after"})
+    assert look("fallback", "--until", "1m", "--json").items[0]["last_values"] == {"left": "before"}
+
+
+def test_time_and_values_said_to_be_the_last_are_of_one_decision(builder: LogBuilder, look):
+    old, new = builder.turn(age=200), builder.turn(age=100)
+    decided(builder, new, 1, 90, {"of": "new"})
+    decided(builder, old, 1, 10, {"of": "old"})
+    (item,) = look("fallback", "--json").items
+    assert (item["last_us"], item["last_values"]) == (builder.at(10), {"of": "old"})
