@@ -6,7 +6,7 @@ the time grows linearly with the text, whatever stands in it.
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 PLACEHOLDER = "[redacted]"
@@ -17,12 +17,10 @@ SHORTEST = 6
 _LEVELS = 3
 """So often JSON within JSON is looked into."""
 
-_NEEDLES = (
-    "://", "token", "key", "secret", "passw", "passp", "pwd", "auth", "cookie", "bearer", "sk-", "ghp_", "gho_", "ghs_",
-    "ghu_", "ghr_", "github_pat_", "xox", "akia", "eyj", "webhook", "sig=", "signature=", "code=",
+_NAMES = (
+    "passw", "passp", "pwd", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key", "access-key",
+    "privatekey", "private_key", "private-key", "key=", "sig=", "signature=", "auth=", "code=",
 )  # fmt: skip
-"""What a text must hold, in lower case, before the patterns are tried; nearly no text of a chat does."""
-
 _NAME = r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
 _QUOTE = r"""\\{0,7}["']"""
 """A quote, also where the text is JSON within JSON within JSON."""
@@ -39,37 +37,47 @@ _OPENED = rf"(?:{_QUOTE}(?!\s{{0,4}}[,:}}\]]))?"
 _QUOTED = r"""(?<==)(?:"[\w.%+/=~|-]{1,512}"|\\{1,7}"[\w.%+/=~|-]{1,512}\\{1,7}")"""
 """The quoted value of one cookie among others."""
 
-_COOKIE = rf"""(?:set-)?cookie(?={_CLOSED}\s{{0,4}}[:=]\s{{0,4}}{_OPENED}[^\s=;"'\\]{{1,128}}=)"""
+_COOKIE = rf"""cookie(?={_CLOSED}\s{{0,4}}[:=]\s{{0,4}}{_OPENED}[^\s=;"'\\]{{1,128}}=)"""
 """The name of the header, before a cookie with its name: people speak of other cookies."""
 
-_SECRETS = re.compile(
-    rf"""
-    (?P<webhook> /webhooks/\d{{1,24}}/ ) [\w-]{{20,}}
-  | (?P<userinfo> :// ) [^/\s:@\[\]"'\\]{{0,256}} : [^/\s@\[\]"'\\]{{1,256}} (?=@)
-  | (?P<parameter> [?&] (?:access_|refresh_)? (?:token|key|api_?key|sig|signature|secret|password|auth|code) = )
-      [^&\s\#"'\\\[\]]+
-  | (?P<header> {_START} (?:proxy-)? (?:authorization|x-api-key|{_COOKIE})
-      {_CLOSED} \s{{0,4}} [:=] \s{{0,4}} {_OPENED} )
-      [^\s"'\\\[] (?: [^\r\n"'\\] | {_QUOTED} )*
-  | (?P<bearer> {_START} bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}
+_HEADER = rf"""
+    {_START} (?P<header> (?:authorization|x-api-key|{_COOKIE}) {_CLOSED} \s{{0,4}} [:=] \s{{0,4}} {_OPENED} )
+    [^\s"'\\\[] (?: [^\r\n"'\\] | {_QUOTED} )*
+"""
+_ASSIGNED = rf"""
+    (?: (?<=[?&]) | (?<=[?&]access_) | (?<=[?&]refresh_) )
+      (?P<parameter> (?:token|key|api_?key|sig|signature|secret|password|auth|code) = ) [^&\s\#"'\\\[\]]+
   | (?P<assigned> {_NAME} {_CLOSED} \s{{0,4}} = \s{{0,4}} {_OPENED} ) [^\s"'&,;\\\[\]]{{3,}}
   | (?P<number> {_NAME} {_QUOTE} \s{{0,4}} : \s{{0,4}} ) -?[\d.]{{4,}} (?=\s{{0,4}}[,}}\]])
   | (?P<named> {_NAME} (?: {_QUOTE} \s{{0,4}} : \s{{0,4}} {_QUOTE} | \s{{0,4}} : \s{{0,4}} {_OPENED} ) )
       (?=[^\s"'&,;\\\[\]]{{0,64}}[\d_/+-]) [^\s"'&,;\\\[\]]{{6,}}
-  | {_START} sk-[\w-]{{16,}}
-  | {_START} gh[opsur]_\w{{20,}}
-  | {_START} github_pat_\w{{20,}}
-  | {_START} xox[abeoprs]-[\w-]{{10,}}
-  | {_START} akia[0-9a-z]{{16}} \b
-  | {_START} eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?
-    """,
-    re.VERBOSE | re.IGNORECASE,
+"""
+_SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("/webhooks/",), r"(?P<webhook> /webhooks/\d{1,24}/ ) [\w-]{20,}"),
+    (("://",), r"""(?P<userinfo> :// ) [^/\s:@\[\]"'\\]{0,256} : [^/\s@\[\]"'\\]{1,256} (?=@)"""),
+    (("authorization", "x-api-key", "cookie"), _HEADER),
+    (("bearer",), rf"{_START} (?P<bearer> bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}"),
+    (_NAMES, _ASSIGNED),
+    (("sk-",), rf"{_START} sk-[\w-]{{16,}}"),
+    (("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), rf"{_START} gh[opsur]_\w{{20,}}"),
+    (("github_pat_",), rf"{_START} github_pat_\w{{20,}}"),
+    (("xox",), rf"{_START} xox[abeoprs]-[\w-]{{10,}}"),
+    (("akia",), rf"{_START} akia[0-9a-z]{{16}} \b"),
+    (("eyj",), rf"{_START} eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?"),
 )
+"""What a secret looks like, by what it begins with in lower case; nearly no text of a chat holds one of these."""
+
+_RULES = tuple((needles, re.compile(pattern, re.VERBOSE | re.IGNORECASE)) for needles, pattern in _SHAPES)
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _QUOTE_MARK = re.compile(_QUOTE)
 _BOT_TOKEN = re.compile(
     r"(?:(?<![\w-])|(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4}))(?:[MNO][\w-]{22,27}\.[\w-]{5,7}\.[\w-]{27,40}|mfa\.[\w-]{20,})"
 )
+_MIDDLE = re.compile(r"\.[\w-]{5,7}\.")
+"""The middle of a bot token, which is quickly looked for."""
+
+Span = tuple[int, int, str]
+"""From where to where, and what stands there instead."""
 
 
 class Redactor:
@@ -90,15 +98,38 @@ class Redactor:
             if secret in text:
                 self.count += text.count(secret)
                 text = text.replace(secret, PLACEHOLDER)
-        if "." in text:
-            text = self._without(_BOT_TOKEN, text)
-        lower = text.lower()
-        return self._without(_SECRETS, text) if any(needle in lower for needle in _NEEDLES) else text
+        return self._spliced(text, sorted(_spans(text)))
 
-    def _without(self, pattern: re.Pattern[str], text: str) -> str:
-        text, found = pattern.subn(_replaced, text)
-        self.count += found
-        return text
+    def _spliced(self, text: str, spans: Iterable[Span]) -> str:
+        """The text with these places changed; of two that overlap, only the first."""
+        parts, place = [], 0
+        for start, end, instead in spans:
+            if start >= place:
+                parts += [text[place:start], instead]
+                place = end
+                self.count += 1
+        return "".join([*parts, text[place:]]) if parts else text
+
+
+def _spans(text: str) -> Iterator[Span]:
+    """Where something looks like a secret."""
+    if _MIDDLE.search(text) or "mfa." in text:
+        yield from ((found.start(), found.end(), PLACEHOLDER) for found in _BOT_TOKEN.finditer(text))
+    lower = _lower(text)
+    for needles, pattern in _RULES:
+        for needle in needles:
+            place = lower.find(needle)
+            while place >= 0:
+                found = pattern.match(text, place)
+                if found is not None:
+                    yield place, found.end(), _replaced(found)
+                place = lower.find(needle, found.end() if found else place + 1)
+
+
+def _lower(text: str) -> str:
+    """In lower case, each letter in its place."""
+    lower = text.lower()
+    return lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
 def _in_json(secret: str) -> set[str]:
