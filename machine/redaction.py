@@ -6,7 +6,7 @@ the time grows linearly with the text, whatever stands in it.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
 PLACEHOLDER = "[redacted]"
@@ -17,10 +17,6 @@ SHORTEST = 6
 _LEVELS = 3
 """So often JSON within JSON is looked into."""
 
-_NAMES = (
-    "passw", "passp", "pwd", "secret", "token", "apikey", "api_key", "api-key", "accesskey", "access_key", "access-key",
-    "privatekey", "private_key", "private-key", "key=", "sig=", "signature=", "auth=", "code=",
-)  # fmt: skip
 _NAME = r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
 _QUOTE = r"""\\{0,7}["']"""
 """A quote, also where the text is JSON within JSON within JSON."""
@@ -52,22 +48,36 @@ _ASSIGNED = rf"""
   | (?P<named> {_NAME} (?: {_QUOTE} \s{{0,4}} : \s{{0,4}} {_QUOTE} | \s{{0,4}} : \s{{0,4}} {_OPENED} ) )
       (?=[^\s"'&,;\\\[\]]{{0,64}}[\d_/+-]) [^\s"'&,;\\\[\]]{{6,}}
 """
-_SHAPES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("/webhooks/",), r"(?P<webhook> /webhooks/\d{1,24}/ ) [\w-]{20,}"),
-    (("://",), r"""(?P<userinfo> :// ) [^/\s:@\[\]"'\\]{0,256} : [^/\s@\[\]"'\\]{1,256} (?=@)"""),
-    (("authorization", "x-api-key", "cookie"), _HEADER),
-    (("bearer",), rf"{_START} (?P<bearer> bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}"),
-    (_NAMES, _ASSIGNED),
-    (("sk-",), rf"{_START} sk-[\w-]{{16,}}"),
-    (("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), rf"{_START} gh[opsur]_\w{{20,}}"),
-    (("github_pat_",), rf"{_START} github_pat_\w{{20,}}"),
-    (("xox",), rf"{_START} xox[abeoprs]-[\w-]{{10,}}"),
-    (("akia",), rf"{_START} akia[0-9a-z]{{16}} \b"),
-    (("eyj",), rf"{_START} eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?"),
+_KEYS = tuple(f"{name}{joint}key" for name in ("api", "access", "private") for joint in ("", "_", "-"))
+_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("/webhooks/", (), r"(?P<webhook> /webhooks/\d{1,24}/ ) [\w-]{20,}"),
+    ("://", (), r"""(?P<userinfo> :// ) [^/\s:@\[\]"'\\]{0,256} : [^/\s@\[\]"'\\]{1,256} (?=@)"""),
+    ("authorization", (), _HEADER),
+    ("cookie", (), _HEADER),
+    ("key", ("x-api-key",), _HEADER),
+    ("bearer", (), rf"{_START} (?P<bearer> bearer \s{{1,4}} ) (?=[\w.~+/=-]{{0,128}}[\d_~+/=]) [\w.~+/=-]{{8,}}"),
+    ("pass", ("passw", "passp"), _ASSIGNED),
+    ("pwd", (), _ASSIGNED),
+    ("secret", (), _ASSIGNED),
+    ("token", (), _ASSIGNED),
+    ("key", (*_KEYS, "key="), _ASSIGNED),
+    ("=", ("sig=", "signature=", "auth=", "code="), _ASSIGNED),
+    ("sk-", (), rf"{_START} sk-[\w-]{{16,}}"),
+    ("gh", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), rf"{_START} gh[opsur]_\w{{20,}}"),
+    ("github_pat_", (), rf"{_START} github_pat_\w{{20,}}"),
+    ("xox", (), rf"{_START} xox[abeoprs]-[\w-]{{10,}}"),
+    ("akia", (), rf"{_START} akia[0-9a-z]{{16}} \b"),
+    ("eyj", (), rf"{_START} eyj[\w-]{{10,}} \. [\w-]{{10,}} (?: \. [\w-]* )?"),
 )
-"""What a secret looks like, by what it begins with in lower case; nearly no text of a chat holds one of these."""
+"""What a secret looks like: what its text must hold, what it begins with where that says more, and the whole of it.
 
-_RULES = tuple((needles, re.compile(pattern, re.VERBOSE | re.IGNORECASE)) for needles, pattern in _SHAPES)
+All in lower case; nearly no text of a chat holds any of the first.
+"""
+
+_RULES = tuple(
+    (sign, beginnings or (sign,), re.compile(pattern, re.VERBOSE | re.IGNORECASE))
+    for sign, beginnings, pattern in _SHAPES
+)
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _QUOTE_MARK = re.compile(_QUOTE)
 _BOT_TOKEN = re.compile(
@@ -98,9 +108,10 @@ class Redactor:
             if secret in text:
                 self.count += text.count(secret)
                 text = text.replace(secret, PLACEHOLDER)
-        return self._spliced(text, sorted(_spans(text)))
+        spans = _spans(text)
+        return self._spliced(text, sorted(spans)) if spans else text
 
-    def _spliced(self, text: str, spans: Iterable[Span]) -> str:
+    def _spliced(self, text: str, spans: list[Span]) -> str:
         """The text with these places changed; of two that overlap, only the first."""
         parts, place = [], 0
         for start, end, instead in spans:
@@ -108,22 +119,29 @@ class Redactor:
                 parts += [text[place:start], instead]
                 place = end
                 self.count += 1
-        return "".join([*parts, text[place:]]) if parts else text
+        return "".join([*parts, text[place:]])
 
 
-def _spans(text: str) -> Iterator[Span]:
+def _spans(text: str) -> list[Span]:
     """Where something looks like a secret."""
-    if _MIDDLE.search(text) or "mfa." in text:
-        yield from ((found.start(), found.end(), PLACEHOLDER) for found in _BOT_TOKEN.finditer(text))
+    spans: list[Span] = []
+    if "." in text and (_MIDDLE.search(text) or "mfa." in text):
+        spans = [(found.start(), found.end(), PLACEHOLDER) for found in _BOT_TOKEN.finditer(text)]
     lower = _lower(text)
-    for needles, pattern in _RULES:
-        for needle in needles:
-            place = lower.find(needle)
-            while place >= 0:
-                found = pattern.match(text, place)
-                if found is not None:
-                    yield place, found.end(), _replaced(found)
-                place = lower.find(needle, found.end() if found else place + 1)
+    for sign, beginnings, pattern in _RULES:
+        if sign in lower:
+            for beginning in beginnings:
+                _look(text, lower, beginning, pattern, spans)
+    return spans
+
+
+def _look(text: str, lower: str, beginning: str, pattern: re.Pattern[str], spans: list[Span]) -> None:
+    place = lower.find(beginning)
+    while place >= 0:
+        found = pattern.match(text, place)
+        if found is not None:
+            spans.append((place, found.end(), _replaced(found)))
+        place = lower.find(beginning, found.end() if found else place + 1)
 
 
 def _lower(text: str) -> str:
