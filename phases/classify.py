@@ -142,16 +142,17 @@ class _Found:
     def classification(self, thread: Thread) -> Classification:
         """The whole as a value, where the conversation was about this."""
         named = {family: tuple(words) for family, words in self.families.items()}
+        unknown = self.unknown
         for reference in self.references:
             if thread.families:
                 named |= {f: (f'"{reference.words}" of an earlier turn',) for f in thread.families if f not in named}
             elif reference.acts and not (reference.repeats and thread.words):
-                self.unknown = self.unknown or reference.words
+                unknown = unknown or reference.words
         if named:
             referred = bool(self.references) and bool(thread.families)
             return Classification("families", tuple(named), _evidence(named), tools=self._tools(), referred=referred)
-        if self.unknown:
-            return Classification("unknown", (), (f"unknown: {self.unknown}",))
+        if unknown:
+            return Classification("unknown", (), (f"unknown: {unknown}",))
         warm = thread.warm if self.may_follow else ()
         return Classification("none", (), (self.withheld,) if self.withheld else (), warm=warm)
 
