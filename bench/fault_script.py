@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from attrs import define, field, frozen
 from fault_steps import FAULTS, Ask, Fault
 
-from phasewalk.machine.turn import Speech, Trigger
+from phasewalk.machine.speech import Speech
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import Recorded, envelope, tool_calls
 from phasewalk.phases.providers.testing_steps import Step

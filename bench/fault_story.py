@@ -12,7 +12,7 @@ from attrs import frozen
 from fault_script import Asked, Ears, Script, Served, asked
 
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.turn import Speech
+from phasewalk.machine.speech import Speech
 from phasewalk.storage.turn_document import text_of
 
 Row = dict[str, object]

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from secret_shapes import Mint, Secret
 from secret_story import World, turn_of
 
-from phasewalk.machine.turn import Speech
+from phasewalk.machine.speech import Speech
 from phasewalk.phases.providers.testing import Recorded
 from phasewalk.storage.compression import unpacked
 from phasewalk.surfaces.cli.main import main as phasewalk

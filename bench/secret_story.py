@@ -13,7 +13,8 @@ from attrs import define, evolve, field, frozen
 from secret_shapes import Mint
 
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
-from phasewalk.machine.turn import Attachment, Speech, Trigger
+from phasewalk.machine.speech import Speech
+from phasewalk.machine.trigger import Attachment, Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import Recorded, envelope, picture, raw, refusal, responses, status, tool_calls
 from phasewalk.phases.providers.testing_steps import PIXEL, Step

@@ -10,7 +10,9 @@ from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.runner import Runner
-from phasewalk.machine.turn import Plan, Speech, Trigger, Turn
+from phasewalk.machine.speech import Plan, Speech
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Kind
 

@@ -3,7 +3,7 @@
 Owns no behaviour. Whoever adds an adapter implements one of these and is wired in `surfaces`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from re import Pattern
 from typing import Protocol
 
@@ -11,24 +11,17 @@ from attrs import field, frozen
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.circuit import CircuitAnswer
-from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.deadlines import Clock, Commit
 from phasewalk.machine.effects import Effect, EffectKind
-from phasewalk.machine.errors import PhasewalkError
-from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.exchange import HistoryEntry
 from phasewalk.machine.limits import Limits
+from phasewalk.machine.provider import Provider
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import Record, TurnOpened
 from phasewalk.machine.redaction import Redactor
-from phasewalk.machine.turn import (
-    Exchange,
-    HistoryEntry,
-    ModelReply,
-    Picture,
-    Prompt,
-    Speech,
-    Trigger,
-)
+from phasewalk.machine.speech import Speech
+from phasewalk.machine.tooling import Approvals, Tools
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import NoticeCode
 
 
@@ -105,154 +98,11 @@ class Memory(Protocol):
         """What is kept in memory about a person, oldest first."""
 
 
-@frozen
-class ModelRequest:
-    """One model call, the same for every provider; each writes it in its own way (CON-13).
-
-    `reminder` is ours, not a person's: what an earlier answer of this turn left out (CON-27).
-    """
-
-    candidate: Candidate
-    model: str
-    prompt: Prompt
-    exchanges: tuple[Exchange, ...]
-    tools: tuple[ToolSchema, ...]
-    turn_id: str
-    kind: str = "user"
-    speaks_to_bot: bool = True
-    reminder: str = ""
-
-    @property
-    def source(self) -> str:
-        """`provider/model`, as it stands in what this request brings back."""
-        return f"{self.candidate.provider}/{self.model}"
-
-
-class ProviderError(PhasewalkError):
-    """How a provider says that a call failed; `kind` is a row of FB-13, `retry_after` in seconds.
-
-    `response` is the body for the log, where there was one.
-    """
-
-    def __init__(
-        self,
-        kind: FailureKind,
-        reason: Reason,
-        message: str,
-        *,
-        http_status: int | None = None,
-        retry_after: float | None = None,
-        finish_reason: str | None = None,
-        request_id: str | None = None,
-        response: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.reason = reason
-        self.message = message
-        self.http_status = http_status
-        self.retry_after = retry_after
-        self.finish_reason = finish_reason
-        self.request_id = request_id
-        self.response = response
-
-
-@frozen
-class PictureRequest:
-    """Pictures to make, or, with `images` (addresses, https or data), to change (ENV-26)."""
-
-    provider: str
-    model: str
-    description: str
-    count: int
-    images: tuple[str, ...] = ()
-
-
-class Provider(Protocol):
-    """One way to reach models."""
-
-    def request_text(self, request: ModelRequest) -> str:
-        """The request as it will go out, as JSON text for the log; no secret is in it."""
-
-    async def complete(self, request: ModelRequest) -> tuple[ModelReply, str]:
-        """The reply and the response as text for the log; raises `ProviderError`."""
-
-    async def pictures(self, request: PictureRequest) -> tuple[Picture, ...]:
-        """The pictures; raises `ProviderError`, also where the provider makes none."""
-
-
-@frozen
-class ToolContext:
-    """What a tool is told about who asks; chat fields are empty in background turns (TURN-17).
-
-    `readable_channels` are the ids of the channels that the person may read, as far as that is known.
-    """
-
-    turn_id: str
-    user_id: str
-    user_name: str
-    channel_id: str
-    channel_name: str
-    guild_id: str
-    now_us: int
-    readable_channels: tuple[str, ...] = ()
-
-
-@frozen
-class ToolInfo:
-    """A registered tool, without its code."""
-
-    schema: ToolSchema
-    family: str
-    mutating: bool
-    timeout: float | None = None
-    required_for: str = ""
-    owner_only: bool = False
-    approval: bool = False
-    speaks: bool = False
-
-
-@frozen
-class ApprovalCall:
-    """A call that needs a permission; `arguments` are JSON with sorted keys, so that equal calls are equal texts."""
-
-    turn_id: str
-    tool: str
-    arguments: str
-    user_id: str
-    user_name: str
-    channel_id: str
-    now_us: int
-
-
 class Circuits(Protocol):
     """Which providers are left alone for a while (FB-15). What turns report goes to the log as `CircuitNoted`."""
 
     async def admit(self, provider: str, turn_id: str, now_us: int, until_us: int) -> CircuitAnswer:
         """What the provider's circuit says; a half-open one makes one turn its probe, at most until `until_us`."""
-
-
-class Approvals(Protocol):
-    """Permissions of single tool calls: exactly this tool with these arguments, for this person, once (CON-26)."""
-
-    async def take(self, call: ApprovalCall) -> bool:
-        """Use up a permission of this call; False when there is none."""
-
-    async def ask(self, call: ApprovalCall) -> str:
-        """List the call as waiting for a permission; the id to permit it by, the same for the same call."""
-
-
-class Tools(Protocol):
-    """The tools that exist."""
-
-    def all(self) -> Mapping[str, ToolInfo]:
-        """Every registered tool by name."""
-
-    def problem_with(self, name: str, arguments: str) -> str | None:
-        """What is wrong with these arguments, in one sentence, or None."""
-
-    def run(self, name: str, arguments: str, context: ToolContext) -> Awaitable[object]:
-        """Run a tool whose arguments have been checked; anything it raises is its failure."""
 
 
 class Surface(Protocol):

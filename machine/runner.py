@@ -23,7 +23,8 @@ from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import PhaseEntered, PhaseExited, Record, TurnEnded, TurnMoved
 from phasewalk.machine.summaries import contract_rows, ended_row, moved_row, opened_row
 from phasewalk.machine.text import told
-from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.walk import Interruption, TurnEffects, Walk
 from phasewalk.machine.words import DELIVER, Outcome
 

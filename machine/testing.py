@@ -12,8 +12,8 @@ from attrs import define, field
 
 from phasewalk.machine.circuit import CircuitAnswer
 from phasewalk.machine.deadlines import Commit
-from phasewalk.machine.ports import ApprovalCall
 from phasewalk.machine.records import Record, TurnOpened
+from phasewalk.machine.tooling import ApprovalCall
 
 
 @define(order=True)

@@ -6,7 +6,8 @@ Owns the plan (ENV-01..04, ENV-26, ENV-27) and the flags of an answer. Judges no
 from phasewalk.machine.contract import Contract
 from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.ports import Settings
-from phasewalk.machine.turn import Envelope, Plan, Speech, Turn
+from phasewalk.machine.speech import Envelope, Plan, Speech
+from phasewalk.machine.turn import Turn
 from phasewalk.phases.claims import claimed
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import shipped

@@ -10,12 +10,14 @@ from datetime import UTC, datetime
 
 from phasewalk.machine.contract import Contract
 from phasewalk.machine.documents import digest_of, json_of
+from phasewalk.machine.exchange import HistoryEntry, Prompt
 from phasewalk.machine.history import overflow
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports, Settings
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import clipped, storable
-from phasewalk.machine.turn import HistoryEntry, Prompt, Trigger, Turn
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import BUILD_PROMPT, Cause
 from phasewalk.phases.policy import is_incognito
 from phasewalk.phases.prompting import RESERVED_TOKENS, estimated_tokens, shrunk

@@ -15,7 +15,8 @@ from phasewalk.machine.outcomes import notice_due
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Delivered, Plan, Speech, Turn
+from phasewalk.machine.speech import Delivered, Plan, Speech
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import DELIVER, NoticeCode, Owner
 from phasewalk.phases.notices import notice_text
 from phasewalk.phases.pictures import with_pictures

@@ -14,8 +14,8 @@ from attrs import evolve
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from phasewalk.machine.documents import digest_of, json_of
+from phasewalk.machine.speech import Envelope
 from phasewalk.machine.text import NAME_CHARS, clipped, named
-from phasewalk.machine.turn import Envelope
 from phasewalk.phases.finish import is_blank
 
 PICTURES_MOST = 4

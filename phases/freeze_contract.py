@@ -8,9 +8,11 @@ from attrs import evolve, frozen
 
 from phasewalk.machine.contract import Classification, Contract
 from phasewalk.machine.phase import Phase, Report
-from phasewalk.machine.ports import Ports, Settings, ToolInfo
+from phasewalk.machine.ports import Ports, Settings
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Trigger, Turn
+from phasewalk.machine.tooling import ToolInfo
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import FREEZE_CONTRACT
 from phasewalk.phases.policy import denial
 

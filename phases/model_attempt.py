@@ -14,15 +14,17 @@ from phasewalk.machine.candidates import Candidate, model_for
 from phasewalk.machine.contract import Contract, tools_offered
 from phasewalk.machine.deadlines import CancelledByWorkError, LimitPassedError, within
 from phasewalk.machine.documents import digest_of, payload_of
+from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.fallback import Failure, FailureKind, Progress, advanced
 from phasewalk.machine.limits import MODEL_CALL_FLOOR
 from phasewalk.machine.outcomes import no_candidate_reason
 from phasewalk.machine.phase import Opening, Phase, Report
-from phasewalk.machine.ports import ModelRequest, Ports, Provider, ProviderError
+from phasewalk.machine.ports import Ports
+from phasewalk.machine.provider import ModelRequest, Provider, ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import AttemptEnded, AttemptStarted
 from phasewalk.machine.text import told
-from phasewalk.machine.turn import ModelReply, ToolCall, Turn, identical_calls
+from phasewalk.machine.turn import Turn, identical_calls
 from phasewalk.machine.words import MODEL_ATTEMPT, Cause
 from phasewalk.phases.choosing import Chosen, choose
 from phasewalk.phases.outgoing import without_secrets

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.turn import Exchange, ToolCall, ToolResult
+from phasewalk.machine.exchange import Exchange, ToolCall, ToolResult
 
 Redact = Callable[[str], str]
 SEALED = "encrypted_content"

@@ -10,10 +10,12 @@ from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.deadlines import CancelledByWorkError, LimitPassedError, within
 from phasewalk.machine.errors import DeliveryError
 from phasewalk.machine.limits import MODEL_CALL_FLOOR
-from phasewalk.machine.ports import PictureRequest, Ports, ProviderError
+from phasewalk.machine.ports import Ports
+from phasewalk.machine.provider import PictureRequest, ProviderError
 from phasewalk.machine.reasons import Reason
+from phasewalk.machine.speech import Speech
 from phasewalk.machine.text import told
-from phasewalk.machine.turn import Speech, Turn
+from phasewalk.machine.turn import Turn
 
 
 async def with_pictures(turn: Turn, ports: Ports, speech: Speech) -> Speech:

@@ -3,9 +3,10 @@
 Selecting is not permitting (CON-10, CON-20); both phases that ask get the same answer from here.
 """
 
-from phasewalk.machine.ports import Settings, ToolInfo
+from phasewalk.machine.ports import Settings
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.tooling import ToolInfo
+from phasewalk.machine.trigger import Trigger
 
 KEEPS_FACTS = frozenset({"notes", "tasks", "memory", "calendar"})
 """Families that keep facts; an incognito turn has none of them (CON-10)."""

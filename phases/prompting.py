@@ -1,6 +1,6 @@
 """What every prompt needs, whoever it is for: what texts cost, and a smaller history (ENV-30)."""
 
-from phasewalk.machine.turn import HistoryEntry
+from phasewalk.machine.exchange import HistoryEntry
 
 CHARS_PER_TOKEN = 3
 """A cautious guess: real tokenizers make fewer tokens of most texts."""

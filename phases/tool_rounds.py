@@ -16,12 +16,14 @@ from phasewalk.machine.contract import Contract
 from phasewalk.machine.deadlines import LimitPassedError, in_background, within
 from phasewalk.machine.documents import payload_of
 from phasewalk.machine.effects import EffectKind
+from phasewalk.machine.exchange import Exchange, ModelReply, ToolCall, ToolResult
 from phasewalk.machine.phase import Phase, Report
-from phasewalk.machine.ports import ApprovalCall, Ports, ToolContext, ToolInfo
+from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import EffectSettled, Record, ToolEnded, ToolStarted
 from phasewalk.machine.text import ERROR_CHARS, storable
-from phasewalk.machine.turn import Exchange, ModelReply, ToolCall, ToolResult, Turn
+from phasewalk.machine.tooling import ApprovalCall, ToolContext, ToolInfo
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import TOOL_ROUNDS
 from phasewalk.phases.policy import denial
 from phasewalk.phases.tools.serialise import LIMIT, as_text, shortened

@@ -6,12 +6,14 @@ out (CON-27). Repairs nothing: what does not parse strictly is a failed attempt 
 
 from phasewalk.machine.contract import Contract
 from phasewalk.machine.effects import EffectKind, delivered_to_person
+from phasewalk.machine.exchange import ModelReply
 from phasewalk.machine.fallback import Failure, FailureKind, allowance
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
+from phasewalk.machine.speech import Envelope
 from phasewalk.machine.text import told
-from phasewalk.machine.turn import Envelope, ModelReply, Turn, identical_calls
+from phasewalk.machine.turn import Turn, identical_calls
 from phasewalk.machine.words import VALIDATE_ENVELOPE, Owner
 from phasewalk.phases.answers import flags_of_answer, plan_of_answer, unserved
 from phasewalk.phases.envelope import EnvelopeError, clamped, parse_envelope

@@ -8,8 +8,8 @@ import secrets
 import sqlite3
 
 from phasewalk.machine.documents import digest_of
-from phasewalk.machine.ports import ApprovalCall
 from phasewalk.machine.text import storable
+from phasewalk.machine.tooling import ApprovalCall
 from phasewalk.storage.redacting import Redact
 from phasewalk.storage.writer import Writer
 

@@ -7,10 +7,10 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
+from phasewalk.machine.exchange import HistoryEntry, ToolCall
 from phasewalk.machine.history import overflow
 from phasewalk.machine.ports import Earlier
 from phasewalk.machine.records import HistoryTrimmed
-from phasewalk.machine.turn import HistoryEntry, ToolCall
 
 _COLUMNS = "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
 _WINDOW = _COLUMNS + " WHERE trimmed_us IS NULL ORDER BY entry_id"

@@ -8,7 +8,7 @@ import mimetypes
 from pathlib import Path
 
 from phasewalk.machine.text import storable
-from phasewalk.machine.turn import Attachment
+from phasewalk.machine.trigger import Attachment
 
 IMAGE_BYTES = 5 * 1024 * 1024
 """Larger images are not shown to a model."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.surfaces.export_messages import ExportInfo, ExportMessage
 

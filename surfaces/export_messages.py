@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from attrs import asdict, frozen
 
 from phasewalk.machine.text import storable
-from phasewalk.machine.turn import Attachment
+from phasewalk.machine.trigger import Attachment
 
 _DISCORD_EPOCH_MS = 1_420_070_400_000
 _SNOWFLAKE_TIME_SHIFT = 22

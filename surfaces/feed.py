@@ -12,7 +12,7 @@ from pathlib import Path
 from attrs import define, field, frozen
 
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.phases.received import matches_short_path
 from phasewalk.surfaces.export import Export
 from phasewalk.surfaces.export_addressing import ignored_reason, is_own, trigger_of

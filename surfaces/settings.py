@@ -19,7 +19,7 @@ from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.words import NoticeCode
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import extended, load, shipped
-from phasewalk.surfaces.config import CircuitSection, Configuration, LimitsSection, ProviderSection
+from phasewalk.surfaces.sections import CircuitSection, Configuration, LimitsSection, ProviderSection
 
 APIS = ("chat", "responses", "rules")
 """The apis that this version can ask."""

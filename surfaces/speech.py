@@ -7,7 +7,8 @@ from pathlib import Path
 from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.errors import DeliveryError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Speech, Trigger
+from phasewalk.machine.speech import Speech
+from phasewalk.machine.trigger import Trigger
 
 
 class LogSurface:

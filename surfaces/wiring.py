@@ -15,10 +15,11 @@ from attrs import define, frozen
 
 from phasewalk.machine.deadlines import SystemClock
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.ports import Ports, Provider, Settings, Surface, TurnLog
+from phasewalk.machine.ports import Ports, Settings, Surface, TurnLog
+from phasewalk.machine.provider import Provider
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.runner import Ended, Runner
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.walk import TurnEffects
 from phasewalk.machine.words import Kind
 from phasewalk.phases.machine import summary_machine, turn_machine
@@ -35,8 +36,8 @@ from phasewalk.storage.history import SqliteMemory
 from phasewalk.storage.phase_log import SqlitePhaseLog
 from phasewalk.storage.shelf import SqliteShelf
 from phasewalk.storage.writer import Writer
-from phasewalk.surfaces.config import Configuration
 from phasewalk.surfaces.ids import SystemIds
+from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.settings import Backend, backends, settings_of
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phasewalk.phases.tools.modules import load_modules
-from phasewalk.surfaces.config import Configuration
+from phasewalk.surfaces.sections import Configuration
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -79,9 +79,9 @@ def test_every_key_of_the_configuration_table_exists():
 
 
 def _sections():
-    from phasewalk.surfaces import config
+    from phasewalk.surfaces import sections
 
-    return [s for s in vars(config).values() if isinstance(s, type) and issubclass(s, config.Section)]
+    return [s for s in vars(sections).values() if isinstance(s, type) and issubclass(s, sections.Section)]
 
 
 @pytest.mark.spec("OPS-03")

@@ -9,10 +9,10 @@ import json
 from attrs import define
 
 from phasewalk.machine.documents import json_of
+from phasewalk.machine.exchange import ToolCall
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.provider import ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import ToolCall
 from phasewalk.phases.providers.openai_faults import Answered, Asked, delay_of, judged, problem_of
 
 

@@ -6,8 +6,8 @@ envelope. Invariant: a body becomes a reply with text or calls, or one typed fai
 
 from attrs import define
 
+from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import ModelReply, ToolCall
 from phasewalk.phases.providers.openai_body import Reading, count, kind_of
 from phasewalk.phases.providers.openai_faults import Answered, Asked
 

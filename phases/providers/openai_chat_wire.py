@@ -6,8 +6,8 @@ Invariants: equal requests are equal bytes; a tool call and its result go out to
 
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.ports import ModelRequest
-from phasewalk.machine.turn import HistoryEntry, ToolCall
+from phasewalk.machine.exchange import HistoryEntry, ToolCall
+from phasewalk.machine.provider import ModelRequest
 from phasewalk.phases.envelope import schema
 from phasewalk.phases.providers.openai_parts import (
     Pair,

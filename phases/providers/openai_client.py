@@ -14,8 +14,9 @@ from attrs import frozen
 
 from phasewalk.machine.deadlines import Clock, SystemClock
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ModelRequest, PictureRequest
-from phasewalk.machine.turn import ModelReply, Picture
+from phasewalk.machine.exchange import ModelReply
+from phasewalk.machine.provider import ModelRequest, PictureRequest
+from phasewalk.machine.speech import Picture
 from phasewalk.phases.providers import openai_chat_wire, openai_responses_wire
 from phasewalk.phases.providers.openai_chat_reply import read_reply as read_chat
 from phasewalk.phases.providers.openai_faults import Answered, Asked

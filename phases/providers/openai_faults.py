@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from attrs import frozen
 
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.provider import ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import told
 

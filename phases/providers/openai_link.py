@@ -10,7 +10,7 @@ from typing import Any, Literal
 import openai
 
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.provider import ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.phases.providers.openai_faults import Answered, Asked, status_fault
 

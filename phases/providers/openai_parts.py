@@ -12,8 +12,8 @@ from itertools import groupby
 from attrs import define, field
 
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.ports import ModelRequest
-from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt, ToolCall
+from phasewalk.machine.exchange import Exchange, HistoryEntry, Prompt, ToolCall
+from phasewalk.machine.provider import ModelRequest
 
 Pair = tuple[ToolCall, str]
 """A call and the text of its result, as it goes out."""

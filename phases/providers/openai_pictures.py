@@ -9,8 +9,8 @@ import binascii
 
 from attrs import define
 
-from phasewalk.machine.ports import PictureRequest
-from phasewalk.machine.turn import Picture
+from phasewalk.machine.provider import PictureRequest
+from phasewalk.machine.speech import Picture
 from phasewalk.phases.providers.openai_body import Reading
 from phasewalk.phases.providers.openai_faults import Answered, Asked
 

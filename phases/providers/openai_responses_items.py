@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.turn import Exchange, ToolCall
+from phasewalk.machine.exchange import Exchange, ToolCall
 from phasewalk.phases.providers.openai_parts import wire_name
 
 Item = dict[str, object]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from attrs import define
 
+from phasewalk.machine.exchange import ModelReply
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import ModelReply
 from phasewalk.phases.providers.openai_body import Reading, count, kind_of
 from phasewalk.phases.providers.openai_faults import Answered, Asked
 from phasewalk.phases.providers.openai_responses_items import kept

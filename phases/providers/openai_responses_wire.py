@@ -7,8 +7,8 @@ outsiders wrote stands in user items alone (ENV-28).
 
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.ports import ModelRequest
-from phasewalk.machine.turn import Exchange, HistoryEntry
+from phasewalk.machine.exchange import Exchange, HistoryEntry
+from phasewalk.machine.provider import ModelRequest
 from phasewalk.phases.envelope import schema
 from phasewalk.phases.providers.openai_parts import (
     Pair,

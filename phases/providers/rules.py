@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen
 
+from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ModelRequest, PictureRequest, ProviderError
+from phasewalk.machine.provider import ModelRequest, PictureRequest, ProviderError
 from phasewalk.machine.reasons import Reason
+from phasewalk.machine.speech import Picture
 from phasewalk.machine.text import storable
-from phasewalk.machine.turn import ModelReply, Picture, ToolCall
 from phasewalk.machine.words import Kind
 from phasewalk.phases.providers.rules_faq import best
 from phasewalk.phases.providers.rules_load import PLACEHOLDER, Rule, Rules, load_rules

@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from phasewalk.machine.exchange import Exchange, ToolResult
 from phasewalk.machine.text import clipped
-from phasewalk.machine.turn import Exchange, ToolResult
 
 SHOWN = 1500
 """Characters of a result that an answer shows; one message of a chat holds 2,000."""

@@ -1,10 +1,11 @@
 """Phase `build_prompt` of a summary: what left the window since the last summary, and that summary."""
 
 from phasewalk.machine.documents import digest_of, json_of
+from phasewalk.machine.exchange import Prompt
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Prompt, Turn
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import BUILD_PROMPT, Cause
 from phasewalk.phases.prompting import estimated_tokens, shrunk
 

@@ -4,8 +4,9 @@ from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
+from phasewalk.machine.speech import Envelope
 from phasewalk.machine.text import clipped
-from phasewalk.machine.turn import Envelope, Turn
+from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import VALIDATE_ENVELOPE
 from phasewalk.phases.finish import is_blank
 

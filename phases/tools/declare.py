@@ -20,7 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, PydanticJs
 
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ToolContext, ToolInfo
+from phasewalk.machine.tooling import ToolContext, ToolInfo
 from phasewalk.phases.problems import first_problem
 
 P = ParamSpec("P")

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Found, Shelf
 from phasewalk.machine.text import clipped
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.registry import AnyTool
 from phasewalk.phases.tools.stamps import Item, iso, listed

@@ -1,7 +1,7 @@
 """The tools of the family `memory`: remember, recall, forget. They keep nothing themselves; a shelf does."""
 
-from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Shelf
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.registry import AnyTool
 from phasewalk.phases.tools.stamps import KeptText, Number, Query, iso, listed

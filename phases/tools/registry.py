@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ToolContext, ToolInfo
+from phasewalk.machine.tooling import ToolContext, ToolInfo
 from phasewalk.phases.tools.declare import CONTEXT, Tool
 from phasewalk.phases.tools.threads import contained, in_thread
 

@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Shelf, Task
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.due import DueError, check_due, due_us
 from phasewalk.phases.tools.registry import AnyTool

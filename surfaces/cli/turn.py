@@ -11,7 +11,7 @@ from attrs import evolve
 
 from phasewalk.machine.runner import Ended
 from phasewalk.machine.text import storable
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind, Outcome
 from phasewalk.storage.turn_document import turn_document
 from phasewalk.surfaces.attachments import attachment

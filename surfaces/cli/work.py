@@ -10,7 +10,8 @@ import click
 from phasewalk.machine.errors import ConfigurationError, PhasewalkError, StorageError
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.where import database_path
-from phasewalk.surfaces.config import Configuration, load_configuration
+from phasewalk.surfaces.config import load_configuration
+from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.settings import APIS, Backend
 
 T = TypeVar("T")

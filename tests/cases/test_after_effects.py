@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import (
     ScriptedModelServer,

@@ -5,10 +5,10 @@ import string
 
 import pytest
 
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import ScriptedModelServer, envelope
-from phasewalk.surfaces.config import Configuration
+from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.speech import LogSurface
 from phasewalk.surfaces.wiring import application
 

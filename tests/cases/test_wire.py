@@ -11,7 +11,7 @@ import pytest
 
 from phasewalk.machine.deadlines import SystemClock
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.turn import Attachment, Trigger
+from phasewalk.machine.trigger import Attachment, Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import ScriptedModelServer, envelope, responses, status, tool_calls
 from phasewalk.surfaces import wiring

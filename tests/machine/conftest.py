@@ -13,8 +13,10 @@ from phasewalk.machine.definition import Definition
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.runner import Runner
+from phasewalk.machine.speech import Envelope, Plan, Speech
 from phasewalk.machine.testing import CountingIds, ManualClock, MemoryLog
-from phasewalk.machine.turn import FIELDS, Envelope, Plan, Speech, Trigger, Turn
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import FIELDS, Turn
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Addressed, Kind
 

@@ -8,9 +8,10 @@ import pytest
 from phasewalk.machine.contract import ToolSchema, tools_offered
 from phasewalk.machine.effects import Effect, EffectKind, EffectState
 from phasewalk.machine.errors import ContractError
+from phasewalk.machine.exchange import Exchange, ToolCall
 from phasewalk.machine.fallback import Progress
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.turn import Exchange, ToolCall, identical_calls
+from phasewalk.machine.turn import identical_calls
 
 DICE = ToolSchema("dice", "Rolls.", '{"type":"object","properties":{}}')
 NOTE = ToolSchema("note", "Keeps.", "{}")

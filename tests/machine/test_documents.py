@@ -17,8 +17,9 @@ from phasewalk.machine.documents import (
     json_of,
     payload_of,
 )
+from phasewalk.machine.exchange import HistoryEntry, ModelReply, Prompt
+from phasewalk.machine.speech import Delivered, Speech
 from phasewalk.machine.text import clipped, storable
-from phasewalk.machine.turn import Delivered, HistoryEntry, ModelReply, Prompt, Speech
 from phasewalk.machine.words import Outcome
 
 JSON = st.recursive(

@@ -10,7 +10,7 @@ from phasewalk.machine.fallback import Failure, FailureKind, Progress
 from phasewalk.machine.guards import GUARDS, Asked
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Plan, Speech
+from phasewalk.machine.speech import Plan, Speech
 
 TOOL = Effect("e1", EffectKind.TOOL, "key", "add_note", EffectState.DONE)
 UNSENT = Effect("e2", EffectKind.ANSWER, "key", "general", EffectState.FAILED)

@@ -6,7 +6,8 @@ from phasewalk.machine.effects import Effect, EffectKind, EffectState
 from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.outcomes import first_reason_of, notice_due, outcome_of, reason_phase_of, stop_of
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Envelope, Stop
+from phasewalk.machine.speech import Envelope
+from phasewalk.machine.turn import Stop
 from phasewalk.machine.words import Addressed, Kind, Outcome
 
 ENVELOPE = Envelope("Hello.", answer_needed=True)

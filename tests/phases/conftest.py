@@ -8,12 +8,15 @@ import pytest
 from attrs import evolve
 
 from phasewalk.machine.candidates import Candidate
+from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.ports import ModelRequest, PictureRequest, Ports, ProviderError, Settings
+from phasewalk.machine.ports import Ports, Settings
+from phasewalk.machine.provider import ModelRequest, PictureRequest, ProviderError
 from phasewalk.machine.records import Record
 from phasewalk.machine.runner import Runner
+from phasewalk.machine.speech import Picture, Speech
 from phasewalk.machine.testing import ClosedCircuits, CountingIds, ManualClock, MemoryApprovals, MemoryLog
-from phasewalk.machine.turn import ModelReply, Picture, Speech, ToolCall, Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.machine import turn_machine
 from phasewalk.phases.tools.registry import Registry

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phasewalk.machine.turn import Envelope
+from phasewalk.machine.speech import Envelope
 from phasewalk.phases.envelope import (
     EnvelopeError,
     EnvelopeModel,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from phasewalk.machine.exchange import Exchange, ToolCall, ToolResult
 from phasewalk.machine.redaction import Redactor
-from phasewalk.machine.turn import Exchange, ToolCall, ToolResult
 from phasewalk.phases.outgoing import without_secrets
 from phasewalk.phases.tools import tool
 

@@ -6,7 +6,8 @@ import pytest
 from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import EffectIntended, EffectSettled, TurnEnded
-from phasewalk.machine.turn import Attachment, Picture
+from phasewalk.machine.speech import Picture
+from phasewalk.machine.trigger import Attachment
 
 PNG = (Picture(b"one"), Picture(b"two"))
 

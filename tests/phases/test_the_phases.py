@@ -9,23 +9,16 @@ from attrs import evolve
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.contract import Classification, Contract, ToolSchema
 from phasewalk.machine.effects import Effect, EffectKind, EffectState
+from phasewalk.machine.exchange import Exchange, HistoryEntry, ToolCall, ToolResult
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.ports import Ports, Settings, ToolInfo
+from phasewalk.machine.ports import Ports, Settings
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import HistoryTrimmed, Said
+from phasewalk.machine.speech import Envelope, Plan, Speech
 from phasewalk.machine.testing import ClosedCircuits, CountingIds, ManualClock, MemoryApprovals
-from phasewalk.machine.turn import (
-    Envelope,
-    Exchange,
-    HistoryEntry,
-    Plan,
-    Speech,
-    Stop,
-    ToolCall,
-    ToolResult,
-    Trigger,
-    Turn,
-)
+from phasewalk.machine.tooling import ToolInfo
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.turn import Stop, Turn
 from phasewalk.machine.words import Addressed, Cause, Kind, NoticeCode
 from phasewalk.phases.build_prompt import build_prompt, neutral, shown_history, shrunk
 from phasewalk.phases.deliver import plan_of

@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
-from phasewalk.machine.ports import ApprovalCall
 from phasewalk.machine.redaction import Redactor
+from phasewalk.machine.tooling import ApprovalCall
 from phasewalk.storage.approvals import SqliteApprovals, approve
 from phasewalk.storage.queries import open_approvals
 

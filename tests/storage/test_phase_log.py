@@ -20,7 +20,7 @@ from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.runner import Runner
 from phasewalk.machine.testing import CountingIds, settle
-from phasewalk.machine.turn import Trigger
+from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Addressed, Cause, Decision, Kind, Outcome
 from phasewalk.storage.compression import packed, unpacked

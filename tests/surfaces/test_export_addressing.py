@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Attachment, Trigger
+from phasewalk.machine.trigger import Attachment, Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.surfaces.export_addressing import ignored_reason, is_own, trigger_of
 from phasewalk.surfaces.export_messages import ExportInfo, ExportMessage

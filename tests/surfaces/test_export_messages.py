@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phasewalk.machine.turn import Attachment
+from phasewalk.machine.trigger import Attachment
 from phasewalk.surfaces.export_messages import ExportMessage, RecordError, id_of, message_of, message_of_line
 
 pytestmark = pytest.mark.spec("MOD-22")

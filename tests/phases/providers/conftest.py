@@ -6,8 +6,8 @@ import pytest
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.contract import ToolSchema
-from phasewalk.machine.ports import ModelRequest, ProviderError
-from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt
+from phasewalk.machine.exchange import Exchange, HistoryEntry, Prompt
+from phasewalk.machine.provider import ModelRequest, ProviderError
 from phasewalk.phases.providers.openai_client import OpenAIProvider
 from phasewalk.phases.providers.testing import ScriptedModelServer
 from phasewalk.phases.providers.testing_steps import Step

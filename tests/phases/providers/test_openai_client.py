@@ -8,10 +8,10 @@ import pytest
 
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.errors import ConfigurationError
+from phasewalk.machine.exchange import Exchange, HistoryEntry, ToolCall, ToolResult
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import ProviderError
+from phasewalk.machine.provider import ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Exchange, HistoryEntry, ToolCall, ToolResult
 from phasewalk.phases.providers.openai_client import OpenAIProvider
 from phasewalk.phases.providers.testing import (
     ScriptedModelServer,

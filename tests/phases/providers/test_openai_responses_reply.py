@@ -5,9 +5,9 @@ import json
 import pytest
 
 from phasewalk.machine.contract import ToolSchema
+from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.fallback import FailureKind
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import ModelReply, ToolCall
 from phasewalk.phases.providers.testing import (
     ScriptedModelServer,
     completion,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.contract import ToolSchema
 from phasewalk.machine.documents import json_of
-from phasewalk.machine.ports import ModelRequest
-from phasewalk.machine.turn import Exchange, HistoryEntry, Prompt, ToolCall, ToolResult
+from phasewalk.machine.exchange import Exchange, HistoryEntry, Prompt, ToolCall, ToolResult
+from phasewalk.machine.provider import ModelRequest
 from phasewalk.phases.envelope import schema
 from phasewalk.phases.providers.openai_parts import UNTRUSTED
 from phasewalk.phases.providers.openai_responses_wire import body_text, request_body

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.contract import ToolSchema
+from phasewalk.machine.exchange import Exchange, ModelReply, Prompt, ToolCall, ToolResult
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.ports import Earlier, ModelRequest, ProviderError
+from phasewalk.machine.ports import Earlier
+from phasewalk.machine.provider import ModelRequest, ProviderError
 from phasewalk.machine.reasons import Reason
-from phasewalk.machine.turn import Exchange, ModelReply, Prompt, ToolCall, ToolResult
 from phasewalk.phases.classify import classify_text
 from phasewalk.phases.providers.rules import PASSED_ON, RulesProvider, asked_in
 from phasewalk.phases.providers.rules_load import load_rules

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from attrs import define, evolve, field
 
-from phasewalk.machine.ports import ToolContext
 from phasewalk.machine.shelf import Fact, Findings, Found, Note, Task
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools import history, memory, notes, tasks
 from phasewalk.phases.tools.registry import Registry
 

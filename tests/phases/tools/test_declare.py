@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ToolContext
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools import tool
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ToolContext
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools.modules import load_modules
 
 CONTEXT = ToolContext("turn-1", "7", "Ana", "9", "general", "1", 0)

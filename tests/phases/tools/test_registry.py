@@ -11,7 +11,7 @@ import pytest
 from pydantic import AfterValidator
 
 from phasewalk.machine.errors import ConfigurationError
-from phasewalk.machine.ports import ToolContext
+from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools import tool
 from phasewalk.phases.tools.registry import Registry
 from phasewalk.phases.tools.threads import ToolStoppedError
