@@ -14,6 +14,7 @@
     |   +-- DeliveryInDoubtError    nobody knows whether it arrived
     +-- StorageError                the log's side
         +-- LogWriteError           a committed row could not be had
+        |   +-- RowRefusedError     since the row itself cannot be stored
         +-- LeaseLostError          the turn belongs to somebody else now
         +-- SchemaVersionError      the file is from another version
         +-- UnreadableLogError      not a readable phasewalk database
@@ -92,6 +93,10 @@ class StorageError(PhasewalkError):
 
 class LogWriteError(StorageError):
     """Rows that had to be committed could not be, within the bounded retries (LOG-03)."""
+
+
+class RowRefusedError(LogWriteError):
+    """A row itself cannot be stored, whoever writes it; the log is well otherwise."""
 
 
 class LeaseLostError(StorageError):

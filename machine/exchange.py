@@ -67,6 +67,20 @@ class ToolCall:
     arguments: str
 
 
+def canonical(arguments: str) -> str:
+    """The arguments of a call as one text for equal values: keys sorted, no blanks; what is no JSON stays as it is."""
+    try:
+        value = json.loads(arguments) if arguments.strip() else {}
+    except (ValueError, RecursionError):
+        return arguments
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def identity(call: ToolCall) -> tuple[str, str]:
+    """What makes two calls the same: the tool, and equal arguments however they are written (CON-24)."""
+    return call.name, canonical(call.arguments)
+
+
 @frozen
 class ToolResult:
     """What the model is told about a call. `status` is one of the log's; `text` is safe to send."""

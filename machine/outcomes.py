@@ -7,7 +7,7 @@ from phasewalk.machine.effects import EffectKind, EffectState, delivered_to_pers
 from phasewalk.machine.fallback import Failure, FailureKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn import Stop, Turn
-from phasewalk.machine.words import NoticeCode, Outcome, Owner
+from phasewalk.machine.words import DELIVER, NoticeCode, Outcome, Owner
 
 _STOPPING = frozenset(
     {
@@ -161,10 +161,10 @@ def _notice_for(turn: Turn, stop: Stop) -> NoticeCode:
     }
     if stop.event in by_event:
         return by_event[stop.event]
+    if has_side_effects(turn.effects):
+        return NoticeCode.PARTIAL  # whoever is told to ask again would have it done twice
     by_reason = {Reason.CONTEXT_LIMIT: NoticeCode.CONTEXT_LIMIT, Reason.SAFETY_BLOCK: NoticeCode.SAFETY}
-    if stop.reason in by_reason:
-        return by_reason[stop.reason]
-    return NoticeCode.PARTIAL if has_side_effects(turn.effects) else NoticeCode.ALL_FAILED
+    return by_reason.get(stop.reason, NoticeCode.ALL_FAILED)
 
 
 def first_reason_of(turn: Turn) -> Reason | None:
@@ -174,7 +174,9 @@ def first_reason_of(turn: Turn) -> Reason | None:
 
 def reason_phase_of(turn: Turn, phase: str) -> str:
     """The phase in which the reason arose."""
-    return turn.stop.phase if turn.stop else phase
+    if turn.stop is not None:
+        return turn.stop.phase
+    return DELIVER if turn.delivery_reason is not None else phase
 
 
 def owner_of(turn: Turn) -> Owner | None:

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from phasewalk.machine.deadlines import Clock
 from phasewalk.machine.definition import Definition, Stepped
 from phasewalk.machine.documents import Encoded, encode, json_of
-from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, PhaseResultError, RowRefusedError
 from phasewalk.machine.guards import Asked
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.outcomes import outcome_of, reason_phase_of, stop_of
@@ -244,7 +244,7 @@ class Runner:
 
     async def _advance(self, walk: Walk, report: Report, encoded: Encoded | None) -> None:
         """Take the row for the report and commit the end of this visit with the beginning of the next."""
-        before, phase = walk.turn, walk.phase
+        before, phase, seq, visits = walk.turn, walk.phase, walk.seq, dict(walk.visits)
         turn = before.changed(report.changes)
         now = self._clock.monotonic()
         now_us = self._clock.now_us()
@@ -286,7 +286,13 @@ class Runner:
             summary = ended_row(walk.turn, outcome, reason, reason_phase_of(turn, phase), now_us)
         else:
             summary = moved_row(walk.turn, row.target)
-        await self._commit(walk, *contract, summary, exited, *report.records, *witnessed, *entry)
+        try:
+            await self._commit(walk, *contract, summary, exited, *report.records, *witnessed, *entry)
+        except RowRefusedError as error:
+            if report.event == "crashed":
+                raise
+            walk.turn, walk.phase, walk.seq, walk.visits = before, phase, seq, visits
+            await self._advance(walk, *_crash(error))
 
     async def _commit(self, walk: Walk, *records: Record) -> None:
         """Commit, whatever is asked of us meanwhile: a walk between two phases cannot be stopped."""

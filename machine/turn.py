@@ -4,13 +4,14 @@ Everything here is frozen. The runner makes the next `Turn` from the last one an
 nobody else changes one. Times are seconds on the monotonic clock unless a name ends in `_us`.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
 from phasewalk.machine.contract import Classification, Contract
 from phasewalk.machine.effects import Effect
-from phasewalk.machine.exchange import Exchange, ModelReply, Prompt
+from phasewalk.machine.exchange import Exchange, ModelReply, Prompt, identity
 from phasewalk.machine.fallback import Failure, Progress
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.reasons import Reason
@@ -33,7 +34,7 @@ class Turn:
     """Everything known of one turn. Fields that a phase may set are named by that phase.
 
     `admitted` are the providers whose circuit let this turn pass, `asking` the one that is being asked. `reminder`
-    tells the next model call what an incomplete answer left out (CON-27).
+    tells the next model call what an incomplete answer left out, which is said once (`reminded`, CON-27).
     """
 
     turn_id: str
@@ -59,6 +60,7 @@ class Turn:
     asking: str = ""
     missing: tuple[str, ...] = ()
     reminder: str = ""
+    reminded: bool = False
     envelope: Envelope | None = None
     plan: Plan | None = None
     delivered: tuple[Delivered, ...] = ()
@@ -83,11 +85,7 @@ class Turn:
 
 def identical_calls(turn: Turn) -> int:
     """How often the most repeated call, with the same arguments, was asked for in this turn."""
-    counts: dict[tuple[str, str], int] = {}
-    for exchange in turn.exchanges:
-        for call in exchange.calls:
-            key = (call.name, call.arguments)
-            counts[key] = counts.get(key, 0) + 1
+    counts = Counter(identity(call) for exchange in turn.exchanges for call in exchange.calls)
     return max(counts.values(), default=0)
 
 
@@ -106,6 +104,7 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "asking": (str,),
     "missing": (tuple,),
     "reminder": (str,),
+    "reminded": (bool,),
     "envelope": (Envelope,),
     "plan": (Plan,),
     "delivered": (tuple,),

@@ -31,11 +31,16 @@ def plan_of_answer(turn: Turn, contract: Contract, envelope: Envelope, answer: s
                 edit=envelope.picture_edit,
             )
         )
-    if contract.staff_channel:
-        notes = [envelope.staff] if envelope.staff is not None else []
-        notes += [_hack_note(turn)] if envelope.hack else []
-        speeches.extend(Speech(EffectKind.STAFF_NOTE, contract.staff_channel, note) for note in notes)
-    return Plan(tuple(speeches))
+    return Plan((*speeches, *staff_speeches(turn, envelope, contract.staff_channel)))
+
+
+def staff_speeches(turn: Turn, envelope: Envelope, staff_channel: str | None) -> tuple[Speech, ...]:
+    """What staff are told: the note as the model wrote it (ENV-03), and of an attack (ENV-27)."""
+    if not staff_channel:
+        return ()
+    notes = [envelope.staff] if envelope.staff is not None else []
+    notes += [_hack_note(turn)] if envelope.hack else []
+    return tuple(Speech(EffectKind.STAFF_NOTE, staff_channel, note) for note in notes)
 
 
 def _hack_note(turn: Turn) -> str:
@@ -46,12 +51,18 @@ def _hack_note(turn: Turn) -> str:
 
 def flags_of_answer(turn: Turn, contract: Contract, envelope: Envelope, settings: Settings) -> list[str]:
     """What an operator should notice about an accepted answer."""
-    flags = ["hack"] if envelope.hack else []
-    if envelope.staff is not None and not contract.staff_channel:
-        flags.append("staff_note_without_channel")
+    flags = staff_flags(envelope, contract.staff_channel)
     ran = any(result.status == "ok" for exchange in turn.exchanges for result in exchange.results)
     if contract.offered and not ran and claimed(envelope.answer or "", _vocabulary(settings)):
         flags.append("unsupported_claim")
+    return flags
+
+
+def staff_flags(envelope: Envelope, staff_channel: str | None) -> list[str]:
+    """What staff should notice of an envelope, also one that was no usable answer."""
+    flags = ["hack"] if envelope.hack else []
+    if envelope.staff is not None and not staff_channel:
+        flags.append("staff_note_without_channel")
     return flags
 
 

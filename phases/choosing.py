@@ -99,8 +99,10 @@ class _Walk:
         answer = await self.ports.circuits.admit(candidate.provider, self.turn.turn_id, clock.now_us(), until_us)
         if answer.state is CircuitState.OPEN:
             return Skip(candidate, Reason.CIRCUIT_OPEN, dict(answer.values))
-        self.admitted = (*self.admitted, candidate.provider)
-        self.progress = evolve(self.progress, probing=answer.state is CircuitState.PROBE)
+        probing = answer.state is CircuitState.PROBE
+        self.progress = evolve(self.progress, probing=probing)
+        if not probing:  # a probe is one call; whether its provider may be asked again is for the circuit to say
+            self.admitted = (*self.admitted, candidate.provider)
         return None
 
     def _row(

@@ -18,6 +18,7 @@ from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Delivered, Plan, Speech
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import DELIVER, NoticeCode, Owner
+from phasewalk.phases.answers import staff_flags, staff_speeches
 from phasewalk.phases.notices import notice_text
 from phasewalk.phases.pictures import with_pictures
 
@@ -31,9 +32,8 @@ def plan_of(turn: Turn, ports: Ports) -> Plan:
     code = notice_due(turn)
     if code is not None:
         speeches.append(_notice(turn, ports, code, turn.missing))
-    staff = turn.envelope.staff if turn.envelope else None
-    if staff is not None and settings.staff_channel:
-        speeches.append(Speech(EffectKind.STAFF_NOTE, settings.staff_channel, staff))
+    if turn.envelope is not None:
+        speeches.extend(staff_speeches(turn, turn.envelope, settings.staff_channel))
     return Plan(tuple(speeches))
 
 
@@ -89,8 +89,9 @@ class _Delivery:
     def report(self) -> Report:
         """How it went. A failed picture beside an answer that arrived is a flag and no failure."""
         changes: dict[str, object] = {"delivered": tuple(self.delivered)}
-        if self.failed_pictures:
-            changes["flags"] = (*self.turn.flags, "picture_failed")
+        flags = self._flags()
+        if flags:
+            changes["flags"] = tuple(dict.fromkeys((*self.turn.flags, *flags)))
         answered = any(d.speech.kind == EffectKind.ANSWER for d in self.delivered)
         failed = self.failed if answered else [*self.failed, *self.failed_pictures]
         if self.doubtful:
@@ -100,6 +101,14 @@ class _Delivery:
             changes["delivery_reason"] = failed[0]
             return Report("delivery_failed", changes, failed[0])
         return Report("delivered", changes)
+
+    def _flags(self) -> list[str]:
+        """What an operator should notice beside what validation noticed."""
+        turn = self.turn
+        flags = ["picture_failed"] if self.failed_pictures else []
+        if turn.stop is not None and turn.envelope is not None:
+            flags += staff_flags(turn.envelope, self.ports.settings.staff_channel)
+        return flags
 
 
 async def _say(turn: Turn, ports: Ports, index: int, speech: Speech) -> Delivered:

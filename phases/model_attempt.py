@@ -23,11 +23,14 @@ from phasewalk.machine.ports import Ports
 from phasewalk.machine.provider import ModelRequest, Provider, ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import AttemptEnded, AttemptStarted
-from phasewalk.machine.text import told
+from phasewalk.machine.text import storable, told
 from phasewalk.machine.turn import Turn, identical_calls
 from phasewalk.machine.words import MODEL_ATTEMPT, Cause
 from phasewalk.phases.choosing import Chosen, choose
 from phasewalk.phases.outgoing import without_secrets
+
+LARGEST = 1 << 63
+"""The log holds smaller integers."""
 
 FACTUAL = frozenset({"search_browser", "research", "history"})
 """Families whose turns ask a candidate's factual model (ENV-22)."""
@@ -77,6 +80,9 @@ async def _attempt(turn: Turn, ports: Ports, chosen: Chosen, candidate: Candidat
     except asyncio.CancelledError:
         await ports.log.describe(_stopped(turn, progress, ports))
         raise
+    except Exception:
+        await ports.log.describe(_crashed(progress, ports))
+        raise
 
 
 async def _ask(turn: Turn, ports: Ports, request: ModelRequest, provider: Provider, progress: Progress) -> Report:
@@ -91,10 +97,10 @@ async def _ask(turn: Turn, ports: Ports, request: ModelRequest, provider: Provid
         status="ok",
         reason=None,
         ended_us=ports.clock.now_us(),
-        finish_reason=reply.finish_reason,
-        input_tokens=reply.input_tokens,
-        output_tokens=reply.output_tokens,
-        request_id=reply.request_id,
+        finish_reason=_storable(reply.finish_reason),
+        input_tokens=_counted(reply.input_tokens),
+        output_tokens=_counted(reply.output_tokens),
+        request_id=_storable(reply.request_id),
         response=payload_of(raw),
     )
     changes: dict[str, object] = {
@@ -157,6 +163,31 @@ def _stopped(turn: Turn, progress: Progress, ports: Ports) -> AttemptEnded:
     )
 
 
+def _crashed(progress: Progress, ports: Ports) -> AttemptEnded:
+    """The attempt's row when something of ours failed under it."""
+    return AttemptEnded(
+        n=progress.calls,
+        status="failed",
+        reason=Reason.INTERNAL_ERROR,
+        ended_us=ports.clock.now_us(),
+        message="an error of our own ended the attempt",
+    )
+
+
+def _storable(text: str | None) -> str | None:
+    return None if text is None else storable(text)
+
+
+def _counted(number: int | None) -> int | None:
+    """A number that a provider tells, where the log can hold it (LOG-05)."""
+    return number if number is not None and abs(number) < LARGEST else None
+
+
+def _wait(seconds: float | None) -> float | None:
+    """What a provider asks to wait, where that is a time (ENV-12)."""
+    return seconds if seconds is not None and 0 <= seconds < LARGEST / 1000 else None
+
+
 def _as_provider_error(error: Exception, turn: Turn) -> ProviderError:
     if isinstance(error, ProviderError):
         return error
@@ -177,7 +208,7 @@ def _failed(
     error: ProviderError,
 ) -> Report:
     candidate = request.candidate
-    message = told(error.message)
+    message, retry_after = told(error.message), _wait(error.retry_after)
     failure = Failure(
         kind=error.kind,
         reason=error.reason,
@@ -186,7 +217,7 @@ def _failed(
         provider=candidate.provider,
         model=request.model,
         http_status=error.http_status,
-        retry_after=error.retry_after,
+        retry_after=retry_after,
         safety_final=candidate.safety_final,
         jitter=ports.ids.fraction(),
     )
@@ -195,10 +226,10 @@ def _failed(
         status="failed",
         reason=error.reason,
         ended_us=ports.clock.now_us(),
-        http_status=error.http_status,
-        retry_after_ms=None if error.retry_after is None else int(error.retry_after * 1000),
-        finish_reason=error.finish_reason,
-        request_id=error.request_id,
+        http_status=_counted(error.http_status),
+        retry_after_ms=None if retry_after is None else int(retry_after * 1000),
+        finish_reason=_storable(error.finish_reason),
+        request_id=_storable(error.request_id),
         message=message,
         response=payload_of(error.response) if error.response else None,
     )

@@ -30,14 +30,16 @@ async def with_pictures(turn: Turn, ports: Ports, speech: Speech) -> Speech:
         count=speech.count,
         images=turn.prompt.images if speech.edit and turn.prompt else (),
     )
-    limit = ports.clock.monotonic() + max(turn.limits.model_call, MODEL_CALL_FLOOR)
+    now = ports.clock.monotonic()
+    left = min(turn.limits.model_call, turn.deadline - now)  # the grace is kept for what has to be said without it
+    limit = now + max(left, MODEL_CALL_FLOOR)
     work = ports.providers[candidate.provider].pictures(request)
     try:
         pictures = await within(work, limit, ports.clock, cleanup=turn.limits.cleanup)
     except ProviderError as error:
         raise DeliveryError(told(error.message), error.reason) from error
     except LimitPassedError as error:
-        raise DeliveryError(f"no picture within {turn.limits.model_call:g} s", Reason.TIMED_OUT) from error
+        raise DeliveryError(f"no picture within {limit - now:.1f} s", Reason.TIMED_OUT) from error
     except (CancelledByWorkError, Exception) as error:
         raise DeliveryError(told(f"{type(error).__name__}: {error}"), Reason.MALFORMED_RESPONSE) from error
     return evolve(speech, pictures=pictures)

@@ -7,7 +7,6 @@ also when the round is stopped (TURN-07).
 
 import asyncio
 import hashlib
-import json
 from collections import Counter
 
 from attrs import define, evolve, field
@@ -16,7 +15,7 @@ from phasewalk.machine.contract import Contract
 from phasewalk.machine.deadlines import LimitPassedError, in_background, within
 from phasewalk.machine.documents import payload_of
 from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.exchange import Exchange, ModelReply, ToolCall, ToolResult
+from phasewalk.machine.exchange import Exchange, ModelReply, ToolCall, ToolResult, canonical, identity
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
@@ -33,6 +32,7 @@ DENIALS = {
     Reason.POLICY_DENIED: "refused: policy does not allow {name} now",
     Reason.OWNER_ONLY: "refused: only an owner may use {name}",
 }
+BEHIND = "not executed: an earlier call of this round is still running; ask again when its outcome is known"
 NOT_EXECUTED = "not executed: the turn was stopped first"
 
 
@@ -59,6 +59,7 @@ def _changes(turn: Turn, work: "_Round") -> dict[str, object]:
     return {
         "exchanges": (*turn.exchanges, exchange),
         "progress": evolve(turn.progress, rounds=turn.progress.rounds + 1),
+        "reminder": "",  # it has been obeyed
     }
 
 
@@ -72,6 +73,7 @@ class _Round:
     calls: tuple[ToolCall, ...]
     results: dict[str, ToolResult] = field(factory=dict)
     begun: set[str] = field(factory=set)
+    ended: set[str] = field(factory=set)
 
     def started_rows(self) -> list[Record]:
         """A row for each call, before any of them runs."""
@@ -102,8 +104,13 @@ class _Round:
         await asyncio.gather(*(self._call(call) for call in reading), self._one_after_another(mutating))
 
     async def _one_after_another(self, calls: list[ToolCall]) -> None:
-        for call in calls:
+        """Mutating calls do not overlap (CON-22): behind one that goes on although it was given up, none begins."""
+        for index, call in enumerate(calls):
             await self._call(call)
+            if call.call_id not in self.ended:
+                for left in calls[index + 1 :]:
+                    await self._end(left, "not_executed", Reason.TOOL_TIMED_OUT, BEHIND)
+                return
 
     async def _refusal(self, call: ToolCall) -> tuple[Reason, str] | None:
         """Why this call does not run, with a sentence for the model (CON-20, CON-24)."""
@@ -147,7 +154,7 @@ class _Round:
         """How often this very call has been asked for in this turn, this time included."""
         earlier = [c for exchange in self.turn.exchanges for c in exchange.calls]
         here = self.calls[: self.calls.index(call) + 1]
-        return Counter((c.name, c.arguments) for c in (*earlier, *here))[call.name, call.arguments]
+        return Counter(map(identity, (*earlier, *here)))[identity(call)]
 
     async def _call(self, call: ToolCall) -> None:
         """Run one accepted call up to its limit; whatever happens becomes its result."""
@@ -177,7 +184,10 @@ class _Round:
             await self._end(call, "ok", None, self._safe(value))
 
     async def _running(self, call: ToolCall) -> object:
-        return await self.ports.tools.run(call.name, call.arguments, self._context())
+        try:
+            return await self.ports.tools.run(call.name, call.arguments, self._context())
+        finally:
+            self.ended.add(call.call_id)
 
     def _safe(self, value: object, limit: int = LIMIT) -> str:
         """What a tool returned or raised, as the model and history get it: text, without secrets, capped (CON-23).
@@ -247,15 +257,9 @@ class _Round:
         )
 
 
-def canonical(arguments: str) -> str:
-    """Arguments that were checked, as one text for equal values: keys sorted, no blanks."""
-    value = json.loads(arguments) if arguments.strip() else {}
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-
-
 def _key(turn_id: str, call_id: str) -> str:
     """The idempotency key of a call."""
     return hashlib.blake2b(f"{turn_id}/{call_id}".encode(), digest_size=12).hexdigest()
 
 
-PHASE = Phase(TOOL_ROUNDS, tool_rounds, {"results_ready"}, {"exchanges", "progress"})
+PHASE = Phase(TOOL_ROUNDS, tool_rounds, {"results_ready"}, {"exchanges", "progress", "reminder"})

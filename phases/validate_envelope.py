@@ -78,7 +78,7 @@ def _no_text(turn: Turn, contract: Contract) -> tuple[Reason, str]:
 
 def _may_ask_again(turn: Turn, ports: Ports, contract: Contract) -> bool:
     """Whether the model can still be sent back for what it left out: once, with tools, and with an attempt left."""
-    if turn.reminder or not turn.offered:
+    if turn.reminded or not turn.offered:
         return False
     allowed = allowance(
         _failure(turn, ports, FailureKind.INCOMPLETE, Reason.COMPOUND_INCOMPLETE, ""),
@@ -100,6 +100,7 @@ def _incomplete(turn: Turn, ports: Ports, left_out: tuple[str, ...], envelope: E
         "failure": failure,
         "first_failure": turn.first_failure or failure,
         "reminder": f"Your answer did not deal with: {names}. Use its tools, or say why that cannot be done.",
+        "reminded": True,
         "envelope": envelope,
     }
     return Report("envelope_rejected", changes, Reason.COMPOUND_INCOMPLETE, detail={"left_out": left_out})
@@ -130,5 +131,5 @@ PHASE = Phase(
     VALIDATE_ENVELOPE,
     validate_envelope,
     {"envelope_accepted", "envelope_rejected"},
-    {"envelope", "plan", "flags", "owner", "failure", "first_failure", "reminder"},
+    {"envelope", "plan", "flags", "owner", "failure", "first_failure", "reminder", "reminded"},
 )

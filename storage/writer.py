@@ -21,7 +21,7 @@ from typing import Protocol
 from attrs import define
 
 from phasewalk.machine.deadlines import Commit
-from phasewalk.machine.errors import LogWriteError, StorageError
+from phasewalk.machine.errors import LogWriteError, RowRefusedError, StorageError
 
 LOOP_GROUP = 200
 """Units at most in one group written on the loop, so that it is not blocked for 20 ms."""
@@ -211,7 +211,7 @@ class Writer:
             if _passing(error) or not isinstance(error, Exception):
                 raise
             if len(group) == 1:
-                return [LogWriteError(f"the log refused a row: {error}")]
+                return [RowRefusedError(f"the log refused a row: {error}")]
             return self._one_by_one(group)
         self.groups += 1
         return answers

@@ -15,6 +15,9 @@ from phasewalk.machine.provider import ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.phases.providers.openai_faults import Answered, Asked, delay_of, judged, problem_of
 
+_UNCOUNTABLE = 1 << 53
+"""No call costs so many tokens; what JSON may hold beyond is no count."""
+
 
 @define
 class Reading:
@@ -111,4 +114,5 @@ def kind_of(value: object) -> str:
 def count(usage: object, key: str) -> int | None:
     """The number of tokens under `key`, None where the provider does not count."""
     value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    counted = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _UNCOUNTABLE
+    return value if counted else None

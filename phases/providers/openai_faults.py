@@ -45,6 +45,9 @@ _STATUS_OF = {
 }  # fmt: skip
 """The status that stands for a code, where an error comes without one: in a failed response, or with status 200."""
 
+LONGEST_WAIT = 31_536_000.0
+"""Seconds, a year: whoever asks for more has miscounted."""
+
 _NUMBER = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 _NESTED = ("error", "innererror", "inner_error", "cause", "detail")
 
@@ -218,12 +221,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """
     milliseconds = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(milliseconds):
-        return float(milliseconds) / 1000
+        return min(float(milliseconds) / 1000, LONGEST_WAIT)
     value = headers.get("retry-after", "").strip()
     if _NUMBER.fullmatch(value):
-        return float(value)
+        return min(float(value), LONGEST_WAIT)
     try:
         seconds = parsedate_to_datetime(value).timestamp() - now
     except (ValueError, OverflowError):
         return None
-    return seconds if seconds >= 0 else None
+    return min(seconds, LONGEST_WAIT) if seconds >= 0 else None

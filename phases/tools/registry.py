@@ -4,6 +4,7 @@ Owns `Registry`, which implements the machine's `Tools`. Does not know what a tu
 contract's affair. Invariant: names are unique, and nothing is added after construction.
 """
 
+import asyncio
 import inspect
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -63,10 +64,12 @@ class Registry:
 
 
 async def _contained(work: Any) -> object:
-    """What `work` comes to; a tool's `sys.exit` ends the tool and not the process."""
+    """What `work` comes to; whatever a tool raises, such as `sys.exit`, ends the tool and not the process."""
     try:
         return await work
-    except (SystemExit, KeyboardInterrupt) as error:
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:
         raise contained(error) from error
 
 
