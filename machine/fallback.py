@@ -84,6 +84,10 @@ RULES: dict[tuple[FailureKind, bool], Rule] = {
 }
 
 
+OVERFLOWED = Rule("context limit: the smaller retry was the last", Retry.NO, False)
+"""What any failure of the one smaller retry allows."""
+
+
 @frozen
 class Progress:
     """How far the model calls of a turn have come.
@@ -91,7 +95,8 @@ class Progress:
     `failures` counts unusable replies of the present call in a row, `delays_used` the post-effect delays
     spent; a usable reply resets both. `calls` and `rounds` count over the whole turn. `delay` is what the
     next visit waits first, seconds. `considered` is the number of `fallback_step` rows so far. `probing` says that
-    this turn tries a provider whose circuit was open: it may be asked once (FB-15).
+    this turn tries a provider whose circuit was open: it may be asked once (FB-15). `last_try` is the one smaller
+    retry after a context overflow, behind which nobody is asked (ENV-30).
     """
 
     candidate: int = 0
@@ -102,6 +107,7 @@ class Progress:
     calls: int = 0
     rounds: int = 0
     shrunk: bool = False
+    last_try: bool = False
     tools_withheld: bool = False
     considered: int = 0
     probing: bool = False
@@ -153,7 +159,7 @@ def allowance(
     without it. `time_left` is in seconds until the turn's deadline.
     """
     after = has_side_effects(effects)
-    rule = RULES[failure.kind, after]
+    rule = OVERFLOWED if progress.last_try else RULES[failure.kind, after]
     current = candidates[progress.candidate] if progress.candidate < len(candidates) else None
     to_retry_model = (
         failure.kind is FailureKind.RATE_LIMITED
@@ -174,14 +180,14 @@ def allowance(
         delay=delay,
         delay_fits=delay < time_left,
         falls_back=falls_back,
-        next_candidate=candidates[following] if following < len(candidates) else None,
+        next_candidate=candidates[following] if following < len(candidates) and not progress.last_try else None,
         time_left=time_left,
         to_retry_model=to_retry_model,
     )
 
 
 def _attempts_left(rule: Rule, progress: Progress, limits: Limits) -> int:
-    if progress.probing:
+    if progress.probing or progress.last_try:
         return 0
     if rule.retry is Retry.DELAYS:
         return max(len(limits.post_effect_delays) - progress.delays_used, 0)
@@ -233,5 +239,5 @@ def advanced(
             tools_withheld=progress.tools_withheld or allowed.rule.withholds_tools,
         )
     if cause is Cause.SHRUNK:
-        return evolve(progress, shrunk=True, delay=0.0)
-    return evolve(progress, failures=0, delays_used=0, delay=0.0, probing=False)
+        return evolve(progress, shrunk=True, last_try=True, delay=0.0)
+    return evolve(progress, failures=0, delays_used=0, delay=0.0, probing=False, last_try=False)

@@ -51,7 +51,7 @@ def _stop_reason(turn: Turn, event: str, reason: Reason | None) -> Reason:
 
 def _failure_reason(turn: Turn) -> Reason:
     failure = turn.failure
-    if failure is not None and failure.kind is FailureKind.CONTEXT_LIMIT:
+    if turn.progress.last_try or (failure is not None and failure.kind is FailureKind.CONTEXT_LIMIT):
         return Reason.CONTEXT_LIMIT
     if failure is not None and failure.kind is FailureKind.SAFETY_BLOCK and failure.safety_final:
         return Reason.SAFETY_BLOCK

@@ -9,6 +9,7 @@ from phasewalk.machine.ports import Settings
 from phasewalk.machine.speech import Envelope, Plan, Speech
 from phasewalk.machine.turn import Turn
 from phasewalk.phases.claims import claimed
+from phasewalk.phases.pictures import PICTURES
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import shipped
 
@@ -66,14 +67,20 @@ def staff_flags(envelope: Envelope, staff_channel: str | None) -> list[str]:
     return flags
 
 
-def unserved(turn: Turn, contract: Contract) -> tuple[str, ...]:
-    """The families of a request for several things that have neither a result nor a refusal (CON-27)."""
+def unserved(turn: Turn, contract: Contract, envelope: Envelope) -> tuple[str, ...]:
+    """The families of a request for several things that have neither a result nor a refusal (CON-27).
+
+    Pictures are served by the envelope itself.
+    """
     if len(contract.families) <= 1:
         return ()
     called = {result.call.name for exchange in turn.exchanges for result in exchange.results}
     touched = {schema.family for schema in contract.schemas if schema.name in called}
-    offered = {schema.family for schema in contract.schemas}
-    return tuple(family for family in contract.families if family in offered - touched)
+    possible = {schema.family for schema in contract.schemas}
+    if any(candidate.image_model for candidate in contract.candidates):
+        possible |= PICTURES
+        touched |= PICTURES if envelope.picture is not None else set()
+    return tuple(family for family in contract.families if family in possible - touched)
 
 
 def _vocabulary(settings: Settings) -> Vocabulary:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from attrs import evolve
+
 from phasewalk.machine.contract import Contract
 from phasewalk.machine.documents import digest_of, json_of
 from phasewalk.machine.exchange import HistoryEntry, Prompt
@@ -25,6 +27,9 @@ from phasewalk.phases.prompting import RESERVED_TOKENS, estimated_tokens, shrunk
 NAME_CHARS = 80
 LINE_CHARS = 200
 SUMMARY_CHARS = 2000
+TEXT_CHARS = 8000
+"""So much of a message is shown to a model, twice what the longest message of a chat has."""
+
 IMAGES_MOST = 8
 """So many images of a message are shown to a model."""
 
@@ -47,12 +52,16 @@ ENVELOPE_RULES = (
 
 _PLACEHOLDER = re.compile(r"\{(?:date|time|news|memory)\}")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SHOWABLE = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def persona_of(settings: Settings) -> str:
     """The static part of the system message; `{date}` and its like are removed, other braces stay (ENV-10)."""
-    persona = _PLACEHOLDER.sub("", settings.persona or DEFAULT_PERSONA).strip()
-    return f"{persona}\n\n{ENVELOPE_RULES}"
+    persona = settings.redact(_PLACEHOLDER.sub("", settings.persona or DEFAULT_PERSONA).strip())
+    named = ", ".join(f"[sticker: {name}]" for name in settings.stickers)
+    stickers = f" An answer may hold these stickers, written so: {named}." if named else ""
+    return f"{persona}\n\n{ENVELOPE_RULES}{stickers}"
 
 
 def context_of(settings: Settings, contract: Contract, now_us: int) -> str:
@@ -61,7 +70,7 @@ def context_of(settings: Settings, contract: Contract, now_us: int) -> str:
     lines = [
         f"Date: {now:%A, %Y-%m-%d}",
         f"Time: {now:%H:%M} UTC",
-        f"Your name: {neutral(settings.bot_name, NAME_CHARS)}",
+        f"Your name: {neutral(settings.redact(settings.bot_name), NAME_CHARS)}",
     ]
     news = settings.news().strip()
     if news:
@@ -76,6 +85,11 @@ def neutral(text: str, limit: int) -> str:
     return clipped(_CONTROL.sub(" ", storable(text)), limit)
 
 
+def neutral_text(text: str) -> str:
+    """`text` of several lines without control and direction characters, storable, cut to what a model is shown."""
+    return clipped(_CONTROL_IN_TEXT.sub(" ", storable(text)), TEXT_CHARS)
+
+
 def user_part(
     trigger: Trigger,
     known: Sequence[str],
@@ -87,7 +101,7 @@ def user_part(
     `earlier` sums up what was said in the channel before the history that is shown.
     """
     message = {
-        "text": storable(trigger.text),
+        "text": neutral_text(trigger.text),
         "author": neutral(redact(trigger.user_name), NAME_CHARS),
         "nickname": neutral(redact(trigger.nickname), NAME_CHARS),
         "addressed": trigger.addressed,
@@ -104,12 +118,27 @@ def user_part(
 def shown_history(entries: Sequence[HistoryEntry], settings: Settings, channel_id: str) -> tuple[HistoryEntry, ...]:
     """What of the working window this prompt shows: trimmed, of this channel, and only what people saw."""
     gone = set(overflow(entries, settings.history_limit, settings.history_per_channel))
-    return tuple(e for e in entries if e.entry_id not in gone and e.channel_id == channel_id and e.seen)
+    return tuple(map(_shown, (e for e in entries if e.entry_id not in gone and e.channel_id == channel_id and e.seen)))
+
+
+def _shown(entry: HistoryEntry) -> HistoryEntry:
+    """What somebody said, as it may be shown again (ENV-28)."""
+    if entry.role != "user":
+        return entry
+    author, text = neutral(entry.author, NAME_CHARS), neutral_text(entry.text)
+    return entry if (author, text) == (entry.author, entry.text) else evolve(entry, author=author, text=text)
+
+
+def fitting(history: tuple[HistoryEntry, ...], room: int) -> tuple[HistoryEntry, ...]:
+    """The younger part of `history` that costs at most `room` tokens, halved until it fits (ENV-30)."""
+    while history and estimated_tokens(*(entry.text for entry in history)) - RESERVED_TOKENS > room:
+        history = shrunk(history)
+    return history
 
 
 def images_of(trigger: Trigger) -> tuple[str, ...]:
     """The addresses of the message's images, https or data, the first few of them."""
-    images = (a.url for a in trigger.attachments if a.media_type.startswith("image/"))
+    images = (a.url for a in trigger.attachments if a.media_type.lower() in _SHOWABLE)
     return tuple(url for url in images if url.startswith(("https://", "data:image/")))[:IMAGES_MOST]
 
 
@@ -131,8 +160,10 @@ async def build_prompt(turn: Turn, ports: Ports) -> Report:
     user = user_part(turn.trigger, known, settings.redact, earlier)
     images = images_of(turn.trigger)
     least = estimated_tokens(persona, context, user) + IMAGE_TOKENS * len(images)
-    needed = least + estimated_tokens(*(entry.text for entry in history)) - RESERVED_TOKENS
     windows = [candidate.window for candidate in contract.candidates]
+    if all(windows):  # whoever tells no window may have a large one
+        history = fitting(history, max(windows, default=0) - least)
+    needed = least + estimated_tokens(*(entry.text for entry in history)) - RESERVED_TOKENS
     if windows and all(window and least > window for window in windows):
         detail = {"needed_tokens": least, "windows": windows}
         return Report("prompt_too_large", reason=Reason.CONTEXT_LIMIT, detail=detail)

@@ -3,6 +3,7 @@
 Asked by the runner at every step; answers only where a failed attempt is followed by no further one.
 """
 
+from phasewalk.machine.contract import Contract
 from phasewalk.machine.definition import Stepped
 from phasewalk.machine.documents import json_of
 from phasewalk.machine.engine import GuardAsked, Step
@@ -10,7 +11,7 @@ from phasewalk.machine.fallback import allowance
 from phasewalk.machine.outcomes import stop_of
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import FallbackConsidered, Record
-from phasewalk.machine.words import Decision
+from phasewalk.machine.words import MODEL_ATTEMPT, Decision
 from phasewalk.phases.circuits import circuit_notes
 
 
@@ -23,6 +24,8 @@ def explain_stop(seen: Stepped) -> tuple[Record, ...]:
     """One row saying why nothing else was tried: `refused` by a guard, or `exhausted` for want of candidates."""
     turn, step = seen.turn, seen.step
     failure, contract = turn.failure, turn.contract
+    if seen.event == "deadline_passed" and seen.phase == MODEL_ATTEMPT and contract is not None:
+        return _stopped_by_deadline(seen, contract)
     if not seen.leaves or failure is None or contract is None:
         return ()
     time_left = turn.deadline - seen.now
@@ -36,7 +39,7 @@ def explain_stop(seen: Stepped) -> tuple[Record, ...]:
     )
     stop = stop_of(turn, seen.phase, seen.event, failure.reason)
     refused = _deciding_guard(step)
-    exhausted = refused is None or refused["name"] == "candidate_left"
+    exhausted = (refused is None or refused["name"] == "candidate_left") and not turn.progress.last_try
     candidate = contract.candidates[turn.progress.candidate]
     following = allowed.next_candidate
     return (
@@ -49,6 +52,27 @@ def explain_stop(seen: Stepped) -> tuple[Record, ...]:
             reason=stop.reason if stop else Reason.CANDIDATES_EXHAUSTED,
             rule=f"{refused['transition']}.{refused['name']}: {allowed.rule.name}" if refused else allowed.rule.name,
             values=json_of({**allowed.values, "failure": failure.reason, **(refused["values"] if refused else {})}),
+        ),
+    )
+
+
+def _stopped_by_deadline(seen: Stepped, contract: Contract) -> tuple[Record, ...]:
+    """One row for the candidate that was not asked any more, where there was one (TURN-06)."""
+    progress = seen.turn.progress
+    following = contract.candidates[progress.candidate + 1 : progress.candidate + 2]
+    if not progress.calls or not following:
+        return ()
+    failure = seen.turn.failure.reason if seen.turn.failure else None
+    return (
+        FallbackConsidered(
+            step=progress.considered + 1,
+            at_us=seen.now_us,
+            provider=following[0].provider,
+            model=following[0].model,
+            decision=Decision.REFUSED,
+            reason=Reason.DEADLINE_PASSED,
+            rule="TURN-06: the deadline passed",
+            values=json_of({"time_left": round(seen.turn.deadline - seen.now, 3), "failure": failure}),
         ),
     )
 

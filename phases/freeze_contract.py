@@ -14,6 +14,7 @@ from phasewalk.machine.tooling import ToolInfo
 from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import FREEZE_CONTRACT
+from phasewalk.phases.pictures import PICTURES
 from phasewalk.phases.policy import denial
 
 
@@ -28,10 +29,6 @@ class Selection:
 
 NEUTRAL = "neutral"
 """The family of controls, such as asking the person back, that join any selection that is not empty."""
-
-
-PICTURES = frozenset({"image_generation", "image_editing"})
-"""Families that the envelope itself serves where a provider has an image model (ENV-26)."""
 
 
 def select(
@@ -107,11 +104,18 @@ def _contract(
         channels=tuple(dict.fromkeys((trigger.channel_name, *settings.allowed_channels))),
         staff_channel=settings.staff_channel,
         candidates=settings.candidates,
-        capabilities=("tools",) if offered else (),
+        capabilities=_capabilities(trigger, settings, tools=bool(offered)),
         limits=settings.limits,
         asks_back=classification.selection == "unknown",
         stickers=settings.stickers,
     )
+
+
+def _capabilities(trigger: Trigger, settings: Settings, *, tools: bool) -> tuple[str, ...]:
+    """What a candidate must be able to do; to see, where there is an image and anybody can (ENV-22, FB-11)."""
+    seen = any(a.media_type.lower().startswith("image/") for a in trigger.attachments)
+    vision = seen and any("vision" in candidate.capabilities for candidate in settings.candidates)
+    return (*(("tools",) if tools else ()), *(("vision",) if vision else ()))
 
 
 PHASE = Phase(

@@ -17,6 +17,9 @@ from phasewalk.machine.speech import Speech
 from phasewalk.machine.text import told
 from phasewalk.machine.turn import Turn
 
+PICTURES = frozenset({"image_generation", "image_editing"})
+"""Families that the envelope itself serves where a provider has an image model (ENV-26)."""
+
 
 async def with_pictures(turn: Turn, ports: Ports, speech: Speech) -> Speech:
     """The speech with its pictures; raises `DeliveryError` when there are none to be had."""

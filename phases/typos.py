@@ -12,6 +12,9 @@ from phasewalk.phases.vocabulary import Vocabulary
 SHORTEST = 4
 """Letters; in a shorter word every typo is another word."""
 
+LOOKED_AT = 60
+"""Unknown words of one part of a message that are looked at; a longer list of them is no request."""
+
 ONCE = 6
 """Up to so many letters one slip is looked for, in longer words two."""
 
@@ -23,8 +26,11 @@ def corrected(tokens: Sequence[str], opening: int, vocabulary: Vocabulary) -> tu
     """
     better: list[str] = []
     read_as: list[str] = []
+    left = LOOKED_AT
     for place, token in enumerate(tokens):
-        meant = _meant(token, vocabulary, opens=place == opening)
+        unknown = left > 0 and len(token) >= SHORTEST and token not in vocabulary.known and token.isalpha()
+        left -= unknown
+        meant = _meant(token, vocabulary, opens=place == opening) if unknown else ""
         better.append(meant or token)
         if meant:
             read_as.append(f"{token} read as {meant}")
@@ -33,8 +39,6 @@ def corrected(tokens: Sequence[str], opening: int, vocabulary: Vocabulary) -> tu
 
 def _meant(token: str, vocabulary: Vocabulary, *, opens: bool) -> str:
     """The word of a family, or a verb that `opens` a request, that `token` is a slip of; the nearest one."""
-    if len(token) < SHORTEST or not token.isalpha() or token in vocabulary.known:
-        return ""
     lists = (vocabulary.spelt, vocabulary.deeds) if opens else (vocabulary.spelt,)
     words = (word for words in lists for letter in {*token[:2]} for word in words.get(letter, ()))
     near = [(slips, word) for word in words if (slips := _slips(token, word)) is not None]

@@ -39,7 +39,7 @@ async def validate_envelope(turn: Turn, ports: Ports) -> Report:
         envelope, answer, notes = _judged(turn, contract, reply)
     except _RefusedError as refused:
         return _rejected(turn, ports, refused)
-    left_out = unserved(turn, contract)
+    left_out = unserved(turn, contract, envelope)
     if left_out and _may_ask_again(turn, ports, contract):
         return _incomplete(turn, ports, left_out, envelope)
     plan = plan_of_answer(turn, contract, envelope, answer)
@@ -99,7 +99,7 @@ def _incomplete(turn: Turn, ports: Ports, left_out: tuple[str, ...], envelope: E
     changes: dict[str, object] = {
         "failure": failure,
         "first_failure": turn.first_failure or failure,
-        "reminder": f"Your answer did not deal with: {names}. Use its tools, or say why that cannot be done.",
+        "reminder": f"Your answer did not deal with: {names}. Use its tools or fields, or say why that cannot be done.",
         "reminded": True,
         "envelope": envelope,
     }

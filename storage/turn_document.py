@@ -13,7 +13,7 @@ def turn_document(connection: sqlite3.Connection, turn_id: str) -> dict[str, obj
     """The object of a turn that is in the log; keys as documented for `phasewalk turn --json`."""
     turn = rows(connection, "SELECT * FROM turn WHERE turn_id = ?", (turn_id,))[0]
     speeches = _speeches(connection, turn_id)
-    envelope = _envelope(connection, turn_id)
+    envelope, accepted = _envelope(connection, turn_id)
     done = [speech for speech in speeches if speech["state"] == "done"]
     notices = [speech for speech in speeches if speech["kind"] == "notice"]
     answers = [speech for speech in speeches if speech["kind"] == "answer"]
@@ -24,7 +24,7 @@ def turn_document(connection: sqlite3.Connection, turn_id: str) -> dict[str, obj
         "outcome": turn["outcome"],
         "reason": turn["reason"],
         "phase": turn["reason_phase"] or turn["phase"],
-        "answer": answers[0]["text"] if answers else envelope.get("answer"),
+        "answer": answers[0]["text"] if answers else envelope.get("answer") if accepted else None,
         "channel": answers[0]["target"] if answers else None,
         "staff": envelope.get("staff"),
         "notice": notices[0]["text"] if notices else None,
@@ -108,15 +108,15 @@ def _speeches(connection: sqlite3.Connection, turn_id: str) -> list[dict[str, ob
     return speeches
 
 
-def _envelope(connection: sqlite3.Connection, turn_id: str) -> dict[str, object]:
-    """The last valid envelope of the turn, as logged by its validation."""
+def _envelope(connection: sqlite3.Connection, turn_id: str) -> tuple[dict[str, object], bool]:
+    """The last valid envelope of the turn, as logged by its validation, and whether it was accepted."""
     ended = connection.execute(
-        "SELECT detail FROM phase_event WHERE turn_id = ? AND phase = 'validate_envelope' AND kind = 'exit'"
+        "SELECT detail, event FROM phase_event WHERE turn_id = ? AND phase = 'validate_envelope' AND kind = 'exit'"
         " AND detail IS NOT NULL ORDER BY seq DESC",
         (turn_id,),
     )
-    for (detail,) in ended:
+    for detail, event in ended:
         found = unspilled(connection, json.loads(detail).get("envelope"))
         if isinstance(found, dict):
-            return found
-    return {}
+            return found, event == "envelope_accepted"
+    return {}, False

@@ -96,12 +96,13 @@ def _tools(log: sqlite3.Connection, turn_id: str) -> list[Row]:
 
 
 def _effects(log: sqlite3.Connection, turn_id: str) -> list[Row]:
-    return rows(
+    found = rows(
         log,
-        "SELECT kind, state, target, intended, settled, idempotency_key FROM effects"
+        "SELECT kind, state, target, intended, settled, idempotency_key, settled_detail FROM effects"
         " WHERE turn_id = ? ORDER BY position",
         (turn_id,),
     )
+    return [{**row, "settled_detail": json.loads(str(row["settled_detail"] or "{}"))} for row in found]
 
 
 def _spoken(log: sqlite3.Connection, turn_id: str) -> list[object]:

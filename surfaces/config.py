@@ -61,7 +61,7 @@ def _sentence(path: Path, text: str, error: ValidationError) -> str:
     at = f"{path}, line {line}" if line else str(path)
     if first["type"] == "extra_forbidden":
         return f"{at}: unknown key '{key}'{nearest(place[-1], _known_keys(place[:-1]))}"
-    problem = str(first["msg"]).removeprefix("Value error, ")
+    problem = _PLAIN.get(first["type"], str(first["msg"]).removeprefix("Value error, "))
     given = first["input"]
     shown = (
         f", not {given!r}"
@@ -69,6 +69,14 @@ def _sentence(path: Path, text: str, error: ValidationError) -> str:
         else ""
     )
     return f"{at}: '{key}': {problem[:1].lower()}{problem[1:]}{shown}"
+
+
+_PLAIN = {
+    "model_type": "a table is due, such as [bot]",
+    "list_type": 'a list is due, such as ["a", "b"], or tables in double brackets, such as [[providers]]',
+    "dict_type": "a table of names and values is due",
+}
+"""What pydantic calls by names of its own."""
 
 
 def _known_keys(place: list[str]) -> list[str]:

@@ -13,7 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from phasewalk.machine.words import NoticeCode
 
 Positive = Annotated[int, Field(ge=1)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LONGEST = 31_536_000
+"""Seconds, a year: the longest time that may be set."""
+
+Seconds = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)]
+Wait = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False)]
 Duration = Annotated[str, Field(pattern=r"^\d+[smhdw]$")]
 
 
@@ -97,8 +101,8 @@ class LimitsSection(Section):
     attempts: Positive = 3
     tool_rounds: Annotated[int, Field(ge=0)] = 4
     responses_tool_rounds: Annotated[int, Field(ge=0)] | None = None
-    backoff: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
-    backoff_cap: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 30.0
+    backoff: Wait = 1.0
+    backoff_cap: Wait = 30.0
     turn: Seconds = 360.0
     model_call: Seconds = 300.0
     tool: Seconds = 60.0
@@ -110,7 +114,7 @@ class LimitsSection(Section):
     lease: Seconds = 300.0
     heartbeat: Seconds = 60.0
     claims: Positive = 3
-    post_effect_delays: list[float] = [1.0, 3.0]
+    post_effect_delays: list[Wait] = [1.0, 3.0]
     recover_within: Duration = "15m"
 
 
@@ -219,9 +223,11 @@ class Configuration(Section):
     @classmethod
     def _codes(cls, texts: dict[str, str]) -> dict[str, str]:
         known = [str(code) for code in NoticeCode]
-        for code in texts:
+        for code, text in texts.items():
             if code not in known:
                 raise ValueError(f"no notice is called {code!r}{nearest(code, known)}")
+            if not text.strip():
+                raise ValueError(f"the notice {code!r} is empty; a text is due, or leave it out for the usual one")
         return texts
 
     def beside(self, name: str) -> Path:

@@ -6,10 +6,11 @@ row says how this process ended.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from attrs import define, frozen
 
@@ -28,7 +29,8 @@ from phasewalk.phases.providers.rules import RulesProvider, load_rules
 from phasewalk.phases.summary.freeze_contract import writers
 from phasewalk.phases.tools import history, memory, notes, tasks
 from phasewalk.phases.tools.modules import load_modules
-from phasewalk.phases.tools.registry import Registry
+from phasewalk.phases.tools.registry import AnyTool, Registry
+from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.storage.approvals import SqliteApprovals
 from phasewalk.storage.circuits import SqliteCircuits
 from phasewalk.storage.database import open_for_reading, open_for_writing
@@ -37,6 +39,7 @@ from phasewalk.storage.phase_log import SqlitePhaseLog
 from phasewalk.storage.shelf import SqliteShelf
 from phasewalk.storage.writer import Writer
 from phasewalk.surfaces.ids import SystemIds
+from phasewalk.surfaces.policy_names import check_names
 from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.settings import Backend, backends, settings_of
 
@@ -121,14 +124,14 @@ async def application(
     settings = settings_of(configuration, found)
     providers = providers_of(found, configuration)
     own = load_modules(configuration.tools.modules, configuration.folder.absolute())
+    _check_policy(configuration, settings, own.tools)
     writer = Writer(open_for_writing(database), database)
     reader = open_for_reading(database)
     clock, ids = SystemClock(), SystemIds()
     log = SqlitePhaseLog(writer, reader, clock, settings.redact)
     machine, summing = turn_machine(), summary_machine()
     shelf = SqliteShelf(writer, reader, settings.redact)
-    shipped = [tool for family in (notes, tasks, memory, history) for tool in family.tools(shelf)]
-    tools = Registry([*shipped, *own.tools])
+    tools = Registry([*_shipped(shelf), *own.tools])
     circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
     world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
@@ -148,6 +151,19 @@ async def application(
         reader.close()  # before the writer, which then can empty the WAL into the file as the last one out
         await writer.close()
         await _close(providers)
+
+
+def _shipped(shelf: Any) -> list[AnyTool]:
+    """The tools that ship; one looks at its shelf only when it runs."""
+    return [tool for family in (notes, tasks, memory, history) for tool in family.tools(shelf)]
+
+
+def _check_policy(configuration: Configuration, settings: Settings, own: Sequence[AnyTool]) -> None:
+    tools = [*_shipped(None), *own]
+    vocabulary = settings.vocabulary
+    known = {family.name for family in vocabulary.families} if isinstance(vocabulary, Vocabulary) else set()
+    families = known | {tool.info.family for tool in tools}
+    check_names(configuration.policy, {tool.name for tool in tools}, families)
 
 
 @frozen

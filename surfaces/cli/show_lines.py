@@ -17,6 +17,11 @@ GOOD = ("answered", "silent", "short_path", "completed", "nothing_to_do")
 TITLE = 10
 """Columns in which the titles of sections stand."""
 
+SPEECHES = (("answer", "answer", "unsaid"), ("notice", "notice", "unsent"), ("staff", "staff_note", "for staff"))
+"""What is said, the kind of its effect, and how it is titled where it went to nobody."""
+
+OWNERS = {"model": "the model", "tool": "a tool", "notice": "nobody but a notice"}
+
 Item = dict[str, Any]
 
 
@@ -70,9 +75,12 @@ def _waiting(item: Item, zone: Zone, now: int) -> Iterator[str]:
 
 def _said(item: Item) -> Iterator[str]:
     yield from _text("asked", "(pruned)" if item["question"] is None else item["question"])
-    for label in ("answer", "notice", "staff"):
+    sent = {effect["kind"] for effect in item["effects"] if effect["state"] != "failed"}
+    for label, kind, otherwise in SPEECHES:
         if item[label] is not None:
-            yield from _text(label, item[label])
+            yield from _text(label if kind in sent else otherwise, item[label])
+    if item["owner"] is not None:
+        yield from _text("said by", OWNERS.get(item["owner"], item["owner"]))
 
 
 def _text(label: str, text: object) -> Iterator[str]:
@@ -108,7 +116,7 @@ def _sections(item: Item) -> Iterator[str]:
     yield from _section("model", _attempts(item["attempts"]))
     yield from _section("fallback", _steps(item["fallback"]))
     yield from _section("tools", map(_tool, item["tools"]))
-    yield from _section("effects", (f"{e['kind']} {e['state']}: {e['target']}" for e in item["effects"]))
+    yield from _section("effects", map(_effect, item["effects"]))
     yield from _section("lost", item["lost"])
 
 
@@ -124,6 +132,22 @@ def _contract(contract: Item | None) -> Iterator[str]:
     required = f", required {', '.join(contract['required'])}" if contract["required"] else ""
     yield f"about {families}; offered {', '.join(contract['offered']) or 'no tools'}{required}"
     yield f"candidates {', '.join(_candidate(c) for c in contract['candidates'])}"
+    yield from _bounds(contract)
+
+
+def _bounds(contract: Item) -> Iterator[str]:
+    """What else the contract freezes (CON-14), as far as the version that wrote it did."""
+    if "channels" in contract:
+        needed = ", ".join(contract["capabilities"]) or "nothing beyond text"
+        staff = f"; staff notes go to {contract['staff_channel']}" if contract["staff_channel"] else ""
+        yield f"may speak in {', '.join(contract['channels'])}{staff}; needs {needed}"
+    if "limits" not in contract:
+        return
+    limits = contract["limits"]
+    yield (
+        f"limits: {lasting(limits['turn'])} a turn, {lasting(limits['model_call'])} a model call, "
+        f"{lasting(limits['tool'])} a tool; {limits['attempts']} attempts a call, {limits['tool_rounds']} rounds of tools"
+    )
 
 
 def _candidate(row: Item) -> str:
@@ -151,6 +175,12 @@ def _steps(steps: list[Item]) -> Iterator[str]:
 def _tool(row: Item) -> str:
     took = f", {lasting(row['took_ms'] / 1000)}" if row["took_ms"] is not None else ""
     return f"{row['name']} ({row['effect']}) {row['status'] or 'not ended'}{_because(row)}{took}"
+
+
+def _effect(row: Item) -> str:
+    settled = row["settled_detail"]
+    why = settled.get("reason") or settled.get("error")
+    return f"{row['kind']} {row['state']}: {row['target']}{f', {why}' if why and row['state'] != 'done' else ''}"
 
 
 def _because(row: Item) -> str:

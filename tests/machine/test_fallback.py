@@ -196,7 +196,15 @@ BEFORE = Progress(candidate=0, failures=1, delays_used=1, delay=9.0, calls=4, ro
             failed(K.CONTEXT_LIMIT),
             (),
             Progress(
-                candidate=0, failures=1, delays_used=1, delay=0.0, calls=4, rounds=2, tools_withheld=True, shrunk=True
+                candidate=0,
+                failures=1,
+                delays_used=1,
+                delay=0.0,
+                calls=4,
+                rounds=2,
+                tools_withheld=True,
+                shrunk=True,
+                last_try=True,
             ),
             id="the smaller retry is used up",
         ),
