@@ -165,15 +165,23 @@ class LogBuilder:
             decision=decision, reason=reason, rule=rule, values=json.dumps(values),
         )  # fmt: skip
 
-    def effect(self, turn_id: str, kind: str, target: str, settled: str | None, detail: object = None) -> str:
-        """An effect: its intent, and what settled it (`receipt`, `failed` or None)."""
+    def effect(
+        self, turn_id: str, kind: str, target: str, settled: str | None, detail: object = None, why: object = None
+    ) -> str:
+        """An effect: its intent, and what settled it (`receipt`, `failed` or None), `why` where it says so."""
         self._effects += 1
         name = f"effect-{self._effects}"
         self.insert("effect", effect_id=name, turn_id=turn_id, kind=kind, idempotency_key=f"key-{name}", target=target)
         text = None if detail is None else json.dumps(detail)
         self.insert("effect_event", effect_id=name, kind="intent", at_us=self.at(57), detail=text)
         if settled is not None:
-            self.insert("effect_event", effect_id=name, kind=settled, at_us=self.at(56), detail='{"receipt":"log:1"}')
+            self.insert(
+                "effect_event",
+                effect_id=name,
+                kind=settled,
+                at_us=self.at(56),
+                detail=json.dumps(why or {"receipt": "log:1"}),
+            )
         self.log.execute("UPDATE turn SET effects = effects + 1 WHERE turn_id = ?", (turn_id,))
         return name
 

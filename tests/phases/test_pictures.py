@@ -127,3 +127,12 @@ async def test_images_of_the_message_are_shown_and_choose_the_model_for_vision(a
     await world.turn(attachments=(seen, hidden))
     (request,) = world.provider.requests
     assert (request.model, request.prompt.images) == ("eyes", ("data:image/png;base64,AAAA",))
+
+
+@pytest.mark.spec("ENV-26", "CON-28")
+async def test_a_delivery_that_fails_arose_in_deliver(a_world, reply):
+    world = a_world(reply.says(None, picture="a fox"))
+    world.provider.paints = reply.fails(FailureKind.PERMANENT, Reason.HTTP_4XX)
+    await world.turn("draw a fox")
+    (ended,) = world.rows(TurnEnded)
+    assert (ended.outcome, ended.reason, ended.reason_phase) == ("undelivered", Reason.HTTP_4XX, "deliver")

@@ -207,3 +207,10 @@ def test_several_turns_are_told_one_after_another(builder: LogBuilder, look):
 @pytest.mark.spec("OPS-13")
 def test_without_a_turn_it_is_a_usage_error(look):
     assert look("show").status == 2
+
+
+@pytest.mark.spec("CON-28", "ENV-26")
+def test_an_effect_that_failed_says_why(builder: LogBuilder, look):
+    turn = builder.turn()
+    builder.effect(turn, "picture", "general", "failed", {"picture": "a fox"}, {"reason": "http_4xx"})
+    assert "picture failed: general, http_4xx\n" in look("show", turn).out
