@@ -12,7 +12,7 @@ from typing import Self
 
 import pytest
 
-from phasewalk.machine.errors import LeaseLostError, LogWriteError
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, RowRefusedError
 from phasewalk.storage import writer as writer_module
 from phasewalk.storage.writer import Unit, Writer
 
@@ -127,7 +127,7 @@ async def test_a_unit_that_the_database_refuses_fails_alone(bench: Bench):
     found = await asyncio.gather(
         bench.put("a"), bench.put("b"), bench.put("a"), bench.put(None), bench.put("c"), return_exceptions=True
     )
-    assert [type(answer).__name__ for answer in found] == ["int", "int", "LogWriteError", "LogWriteError", "int"]
+    assert [type(answer).__name__ for answer in found] == ["int", "int", "RowRefusedError", "RowRefusedError", "int"]
     assert str(found[2]) == "the log refused a row: UNIQUE constraint failed: item.name"
     assert bench.names() == ["a", "b", "c"]
 
@@ -181,7 +181,7 @@ async def test_when_a_group_falls_apart_and_the_file_becomes_busy_no_unit_is_wri
     found = await asyncio.gather(
         bench.put("a", durable=durable), bench.writer.call(spoil), bench.put("b"), return_exceptions=True
     )
-    assert (found[0], type(found[1]), found[2]) == (1, LogWriteError, 2)
+    assert (found[0], type(found[1]), found[2]) == (1, RowRefusedError, 2)
     assert bench.names() == ["a", "b"]
     assert len(tries) == 2
 
@@ -196,7 +196,7 @@ async def test_when_a_group_falls_apart_what_is_committed_stays_answered_and_the
         return_exceptions=True,
     )
     other.close()
-    assert (found[0], type(found[1]), type(found[2])) == (1, LogWriteError, LogWriteError)
+    assert (found[0], type(found[1]), type(found[2])) == (1, RowRefusedError, LogWriteError)
     assert str(found[2]) == "the log could not be written: database is locked"
     assert impatient.names() == ["a"]
 
