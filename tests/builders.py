@@ -166,7 +166,7 @@ class LogBuilder:
         )  # fmt: skip
 
     def effect(
-        self, turn_id: str, kind: str, target: str, settled: str | None, detail: object = None, why: object = None
+        self, turn_id: str, kind: str, target: str, settled: str | None, detail: object = None, *, why: object = None
     ) -> str:
         """An effect: its intent, and what settled it (`receipt`, `failed` or None), `why` where it says so."""
         self._effects += 1

@@ -212,5 +212,5 @@ def test_without_a_turn_it_is_a_usage_error(look):
 @pytest.mark.spec("CON-28", "ENV-26")
 def test_an_effect_that_failed_says_why(builder: LogBuilder, look):
     turn = builder.turn()
-    builder.effect(turn, "picture", "general", "failed", {"picture": "a fox"}, {"reason": "http_4xx"})
+    builder.effect(turn, "picture", "general", "failed", {"picture": "a fox"}, why={"reason": "http_4xx"})
     assert "picture failed: general, http_4xx\n" in look("show", turn).out
