@@ -46,10 +46,10 @@ def command(
         now = now_us()
         for index, item in enumerate(items):
             emit([*([""] if index else []), *turn_lines(item, zone, now)])
-    _end(items)
+    end_incomplete(items)
 
 
-def _end(items: list[Row]) -> None:
+def end_incomplete(items: list[Row]) -> None:
     """Say what is missing; status 5 when something is."""
     missing = [_missing(item) for item in items if item["log_gap"] or item["pruned"]]
     for sentence in missing:
