@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("list_turns", "Which turns were there."),
     "show": ("show", "What happened in a turn, one line a visit."),
     "why": ("why", "Why a turn ended as it did, or has not moved."),
+    "diff": ("diff", "What differs between two turns."),
     "stuck": ("stuck", "What is not moving, and by which rule."),
     "fallback": ("fallback", "Why fallback stopped, grouped by reason and rule."),
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
