@@ -17,12 +17,12 @@ _PERCENTILES = (
 _PLACES = "row_number() OVER (PARTITION BY {0} ORDER BY ms) AS place, count(*) OVER (PARTITION BY {0}) AS total"
 
 PHASES = (
-    "WITH took AS (SELECT x.phase, (x.mono_ns - e.mono_ns) / 1e6 AS ms FROM phase_event AS x JOIN phase_event AS e"
+    "WITH took AS (SELECT x.phase, (x.mono_ns - e.mono_ns) / 1e6 AS ms FROM phase_event AS x JOIN phase_event AS e"  # noqa: S608 - pieces of this file
     "  ON e.turn_id = x.turn_id AND e.seq = x.seq - 1 AND e.kind = 'enter'"
     "  WHERE x.kind = 'exit' AND x.turn_id >= :floor AND x.at_us >= :since AND x.at_us < :until),"
     f" placed AS (SELECT *, {_PLACES.format('phase')} FROM took)"
     f" SELECT phase, count(*) AS visits, {_PERCENTILES}, round(max(ms), 3) AS longest_ms FROM placed"
-    " GROUP BY phase ORDER BY p95_ms DESC"  # noqa: S608 - pieces of this file
+    " GROUP BY phase ORDER BY p95_ms DESC"
 )
 REASONS = (
     "SELECT t.outcome, t.reason, r.meaning, count(*) AS turns, count(DISTINCT t.user_id) AS people,"
@@ -31,12 +31,12 @@ REASONS = (
     " GROUP BY t.outcome, t.reason ORDER BY turns DESC, t.outcome"
 )
 MODELS = (
-    "WITH asked AS (SELECT *, (ended_us - started_us) / 1e3 AS ms FROM attempt"
+    "WITH asked AS (SELECT *, (ended_us - started_us) / 1e3 AS ms FROM attempt"  # noqa: S608 - pieces of this file
     "  WHERE turn_id >= :floor AND started_us >= :since AND started_us < :until),"
     f" placed AS (SELECT *, {_PLACES.format('provider, model')} FROM asked)"
     " SELECT provider, model, count(*) AS attempts, sum(status = 'failed') AS failed,"
     f" sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens, {_PERCENTILES} FROM placed"
-    " GROUP BY provider, model ORDER BY attempts DESC"  # noqa: S608 - pieces of this file
+    " GROUP BY provider, model ORDER BY attempts DESC"
 )
 CHANNELS = (
     "SELECT coalesce(nullif(channel_name, ''), channel_id) AS channel, count(*) AS turns,"
