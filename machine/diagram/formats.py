@@ -8,7 +8,7 @@ from typing import Protocol
 
 from attrs import frozen
 
-from phasewalk.machine.diagram import dot, markdown, mermaid, text
+from phasewalk.machine.diagram import dot, markdown, mermaid, svg, svg_read, text
 from phasewalk.machine.diagram.graph import Arc, Graph
 from phasewalk.machine.diagram.overlay import PLAIN, Overlay
 
@@ -34,5 +34,6 @@ FORMATS: Mapping[str, Renderer] = {
     "mermaid": Renderer(".mmd", mermaid.render, mermaid.edges_in_mermaid),
     "dot": Renderer(".dot", dot.render, dot.edges_in_dot),
     "table": Renderer(".md", markdown.render, markdown.edges_in_markdown),
+    "svg": Renderer(".svg", svg.render, svg_read.edges_in_svg),
     "text": Renderer(".txt", text.render, text.edges_in_text),
 }

@@ -1,5 +1,9 @@
-"""`phasewalk diagram`: a machine drawn from its table, with one turn's path or the traffic of a log over it."""
+"""`phasewalk diagram`: a machine drawn from its table, with one turn's path or the traffic of a log over it.
 
+Pictures are made as text by `machine.diagram`; a PNG is its SVG drawn by resvg, which the extra `png` brings (OPS-21).
+"""
+
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +19,22 @@ from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 
 TABLES = {table.name: table for table in (TURN_TABLE, SUMMARY_TABLE)}
+PNG = "png"
+PNG_ZOOM = 2.0
 
 
 @click.command(
-    epilog="\b\nExamples:\n  phasewalk diagram --format mermaid > turn.mmd\n  phasewalk diagram --turn last --format text\n\n"
+    epilog="\b\nExamples:\n  phasewalk diagram --format mermaid > turn.mmd\n  phasewalk diagram --turn last --format text\n"
+    "  phasewalk diagram --heat --since 7d --format svg --output heat.svg\n  phasewalk diagram --check diagrams/turn.svg\n\n"
     "\b\nExit codes: 0 ok, 1 the checked file differs from the table, 2 usage, 3 no such turn,\n4 the log cannot be read.",
 )
 @click.argument("machine", type=click.Choice(list(TABLES)), default="turn")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice([*FORMATS, PNG]), default="text", show_default=True)
 @click.option("--turn", "name", help="Lay the path of this turn over it (id, prefix, last, message link).")
 @click.option("--heat", is_flag=True, help="Lay over it how often each transition was taken.")
 @click.option("--since", help="With --heat: only turns from this time on (2026-11-30, 2h, 7d).")
 @click.option("--check", type=click.Path(path_type=Path), help="Compare FILE with the table instead of drawing.")
+@click.option("--output", type=click.Path(path_type=Path), help="Write the picture to FILE.")
 @click.pass_obj
 def command(
     obj: dict[str, Any],
@@ -36,6 +44,7 @@ def command(
     heat: bool,
     since: str | None,
     check: Path | None,
+    output: Path | None,
 ) -> None:
     """Draw MACHINE from its table."""
     graph = graph_of(TABLES[machine])
@@ -44,22 +53,54 @@ def command(
         return
     if name is not None and heat:
         raise click.UsageError("--turn and --heat are two pictures; ask for one")
+    if form == PNG and output is None and sys.stdout.isatty():
+        raise click.UsageError("a PNG is nothing for a terminal; say where it goes with --output FILE")
     overlay = PLAIN
     if name is not None:
         graph, overlay = _path(obj, name)
     elif heat:
         overlay = _heat(obj, since, TABLES[machine])
-    click.echo(FORMATS[form].render(graph, overlay), nl=False)
+    _write(_png(FORMATS["svg"].render(graph, overlay)) if form == PNG else FORMATS[form].render(graph, overlay), output)
+
+
+def _write(picture: str | bytes, output: Path | None) -> None:
+    """To the file, or to standard output."""
+    if output is None:
+        click.echo(picture, nl=False)
+        return
+    try:
+        output.write_bytes(picture.encode() if isinstance(picture, str) else picture)
+    except OSError as error:
+        raise CommandError(f"{output}: cannot be written ({error.strerror})", Exit.USAGE) from error
+
+
+def _png(svg: str) -> bytes:
+    """The picture drawn by resvg, which has no types of its own that are always there."""
+    import importlib
+
+    from phasewalk.machine.diagram.svg_style import STYLE
+
+    try:
+        draw = importlib.import_module("resvg_py").svg_to_bytes
+    except ImportError as error:
+        raise CommandError("a PNG needs one more package: pip install 'phasewalk[png]'", Exit.USAGE) from error
+    frame = f'<svg xmlns="http://www.w3.org/2000/svg" class="phasewalk" width="9" height="9"><style>{STYLE}</style>'
+    if draw(svg_string=f'{frame}<text y="9">M</text></svg>') == draw(svg_string=f"{frame}</svg>"):
+        raise CommandError("a PNG needs a font, and this system has none; install fonts-dejavu-core", Exit.USAGE)
+    return bytes(draw(svg_string=svg, zoom=PNG_ZOOM))
 
 
 def _check(graph: Graph, path: Path, form: str) -> None:
     """Say how the file differs from the table; status 1 when it does."""
     by_suffix = {renderer.suffix: name for name, renderer in FORMATS.items()}
+    name = PNG if path.suffix == f".{PNG}" else by_suffix.get(path.suffix, form)
+    if name == PNG:
+        raise click.UsageError("a PNG is not compared; check the SVG that it is drawn from")
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{path}: cannot be read ({error})", Exit.NOT_FOUND) from error
-    problems = drift(graph, text, by_suffix.get(path.suffix, form))
+    problems = drift(graph, text, name)
     for problem in problems:
         click.echo(problem)
     if problems:

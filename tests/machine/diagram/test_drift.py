@@ -39,7 +39,9 @@ def test_a_committed_picture_is_what_would_be_drawn_now_byte_for_byte(name, tabl
     assert drift(table, text, name) == []
 
 
-@pytest.mark.parametrize(("name", "suffix"), [("mermaid", "mmd"), ("dot", "dot"), ("table", "md"), ("text", "txt")])
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("mermaid", "mmd"), ("dot", "dot"), ("table", "md"), ("svg", "svg"), ("text", "txt")]
+)
 def test_a_missing_edge_is_named_with_the_command_that_mends_it(name, suffix):
     (message,) = drift(TURN_TABLE, FORMATS[name].render(without("T14")), name)
     assert message == (
