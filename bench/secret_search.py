@@ -57,6 +57,10 @@ class Found:
         self.seen.setdefault((where, secret), " ".join(around.split()))
 
 
+TABLES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'message_index%'"
+"""What can be read as rows; the full-text index holds no texts, and its pages are searched as bytes of the file."""
+
+
 def _cores(mint: Mint, data: bytes) -> Iterator[tuple[int, Secret]]:
     """Each place where a secret, or one end of it, stands."""
     heads = set()
@@ -96,7 +100,7 @@ def look_at_commands(found: Found, database: Path) -> list[str]:
     """Everything that the commands print which only look; returns what went wrong with them."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as log:
         turns = [name for (name,) in log.execute("SELECT turn_id FROM turn")]
-        tables = [name for (name,) in log.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+        tables = [name for (name,) in log.execute(TABLES)]
     wrong = []
     lines = [line.split() for line in READING]
     lines += [["list", "--content", "--limit", "1000000"], ["show", *turns], ["show", "--detail", *turns]]

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
+from phasewalk.storage.search import prepare
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of the schema that this code writes; `PRAGMA user_version` of the file."""
 
 APPLICATION_ID = 0x70687361
@@ -45,6 +46,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     if connection.execute("PRAGMA foreign_keys").fetchone() != (1,):
         connection.close()
         raise StorageError("this SQLite is built without foreign keys; phasewalk needs them")
+    prepare(connection)
     return connection
 
 

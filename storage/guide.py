@@ -21,6 +21,8 @@ TABLES: dict[str, str] = {
     "process": "each process that wrote the log: host, pid, version, sign of life, end",
     "payload": "long texts, stored once by digest; a pruned one has no body",
     "message": "the conversation as history; trimmed_us marks what left the working window",
+    "message_index": "full-text index over messages: three characters in a row, folded; no text",
+    "message_indexed": "up to which message the full-text index reaches",
     "note": "notes kept for people by the tools",
     "task": "tasks of people, with the time when they are due",
     "fact": "facts remembered about people by the tools",
@@ -32,7 +34,8 @@ TABLES: dict[str, str] = {
     "operator_action": "what operators changed by command: when, who, what, before, after",
     "ignored_message": "messages that opened no turn, counted by process, channel and reason",
     "reason": "the closed list of reasons: code, severity, meaning",
-    "prune_log": "what was pruned, when, before which time",
+    "payload_left": "texts old enough to be pruned that a running process may still refer to",
+    "prune_log": "what was pruned or erased, when, before which time",
     "log_loss": "rows that could not be written",
 }
 

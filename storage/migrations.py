@@ -13,19 +13,25 @@ from sqlite_utils.migrations import Migrations
 
 from phasewalk.machine.reasons import Reason
 from phasewalk.storage.database import APPLICATION_ID, SCHEMA_VERSION
+from phasewalk.storage.search import prepare
 
 _migrations = Migrations("phasewalk")
 
 
 @_migrations(name="0001_the_log")
 def _the_log(db: Database) -> None:
-    for script in ("schema.sql", "views.sql"):
-        for statement in _statements(files("phasewalk.storage").joinpath(script).read_text("utf-8")):
-            db.conn.execute(statement)
+    _run(db, "schema.sql")
+    _run(db, "views.sql")
+
+
+@_migrations(name="0002_full_text")
+def _full_text(db: Database) -> None:
+    _run(db, "search.sql")
 
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file of `connection` to the present schema, whole or not at all; of two processes one waits."""
+    prepare(connection)
     connection.execute("BEGIN EXCLUSIVE")
     try:
         _migrations.apply(Database(connection))
@@ -45,6 +51,11 @@ def fill_reasons(connection: sqlite3.Connection) -> None:
         " ON CONFLICT (code) DO UPDATE SET severity = excluded.severity, meaning = excluded.meaning",
         [(str(reason), reason.severity, reason.meaning) for reason in Reason],
     )
+
+
+def _run(db: Database, script: str) -> None:
+    for statement in _statements(files("phasewalk.storage").joinpath(script).read_text("utf-8")):
+        db.conn.execute(statement)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,40 +1,41 @@
 """Notes, tasks and facts of people, in the same file as the log, and the search of what was said there.
 
-Owns their rows, which are written through the log's one writer, and the scan of the table `message`. Does not know
-who may read which channel. Invariant: a search finds whatever a plain substring search of each word finds (LOG-08).
+Owns their rows, which are written through the log's one writer, and how a search runs beside the event loop; what
+it finds is for `search.py` to say. Does not know who may read which channel.
 """
 
 import asyncio
 import json
 import sqlite3
 import threading
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import field, frozen
 
+from phasewalk.machine.errors import StorageError
 from phasewalk.machine.shelf import Fact, Findings, Found, Note, Task
 from phasewalk.machine.text import storable
 from phasewalk.storage.database import open_for_reading
+from phasewalk.storage.search import candidates, holds, take_in, waiting, words_of
 from phasewalk.storage.writer import Writer
 
 LOOKED_AT = 200_000
-"""Rows of the channels asked for that one search reads at most, the newest first."""
+"""Rows that one search reads at most, the newest first."""
 
 _INTERRUPT_EVERY = 20_000
 """After so many steps of SQLite a search looks whether it is still wanted; about a millisecond."""
 
-_SAID = (
-    "SELECT author, text, at_us, channel_id FROM message WHERE role IN ('user', 'assistant')"
-    " AND (state IS NULL OR state = 'sent') AND channel_id IN (SELECT value FROM json_each(?))"
-    " ORDER BY entry_id DESC LIMIT ?"
-)
+BEHIND = 2000
+"""When so many messages are not in the index yet, a search has some of them taken in first."""
+
+_HEARD = ("(m.state IS NULL OR m.state = 'sent')", "m.channel_id IN (SELECT value FROM json_each(:channels))")
 
 
 @frozen
 class _Search:
-    """One search of one file; `words` as `_words` makes them, `unwanted` set when nobody waits for it any more."""
+    """One search of one file; `words` as `words_of` makes them, `unwanted` set when nobody waits for it any more."""
 
     path: Path
     channel_ids: tuple[str, ...]
@@ -44,25 +45,28 @@ class _Search:
     unwanted: threading.Event = field(factory=threading.Event)
 
     def run(self) -> Findings:
-        """The newest `limit` rows that hold every word, among the newest `looked_at` of these channels."""
+        """The newest `limit` rows that hold every word, among the newest `looked_at` that may."""
         connection = open_for_reading(self.path)
         try:
             connection.set_progress_handler(self.unwanted.is_set, _INTERRUPT_EVERY)
-            return self._among(connection.execute(_SAID, (json.dumps(self.channel_ids), self.looked_at + 1)))
+            connection.execute("BEGIN")
+            channels = {"channels": json.dumps(self.channel_ids)}
+            columns = "m.text, m.author, m.at_us, m.channel_id"
+            return self._among(candidates(connection, columns, self.words, _HEARD, channels))
         finally:
             connection.close()
 
-    def _among(self, rows: Iterable[tuple[str, str, int, str]]) -> Findings:
+    def _among(self, rows: Iterable[tuple[object, ...]]) -> Findings:
         found: list[Found] = []
         back_to_us: int | None = None
-        for number, (author, text, at_us, channel_id) in enumerate(rows):
+        for number, (text, author, at_us, channel_id) in enumerate(rows):
             if len(found) >= self.limit or self.unwanted.is_set():
                 break
             if number >= self.looked_at:
                 return Findings(tuple(found), back_to_us)
-            back_to_us = at_us
-            if _holds(text, self.words):
-                found.append(Found(author, text, at_us, channel_id))
+            back_to_us = int(str(at_us))
+            if holds(str(text), self.words):
+                found.append(Found(str(author), str(text), back_to_us, str(channel_id)))
         return Findings(tuple(found))
 
 
@@ -119,8 +123,8 @@ class SqliteShelf:
         rows = self._reader.execute(
             "SELECT number, text, at_us FROM fact WHERE user_id = ? ORDER BY number", (user_id,)
         )
-        words = _words(query)
-        return [Fact(*row) for row in rows if _holds(row[1], words)]
+        words = words_of(query)
+        return [Fact(*row) for row in rows if holds(row[1], words)]
 
     async def forget(self, user_id: str, fact_id: int) -> bool:
         """See `Shelf.forget`."""
@@ -152,7 +156,10 @@ class SqliteShelf:
     async def search(self, channel_ids: Sequence[str], query: str, limit: int) -> Findings:
         """See `Shelf.search`; reads beside the event loop, and stops when nobody waits for it any more."""
         (path,) = self._reader.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-        search = _Search(Path(path), tuple(channel_ids), _words(query), limit, self._looked_at)
+        search = _Search(Path(path), tuple(channel_ids), words_of(query), limit, self._looked_at)
+        if waiting(self._reader) > BEHIND:
+            with suppress(StorageError):  # what is not taken in is read row by row
+                await self._writer.call(take_in, durable=True)  # durable ones are written in the writer's thread
         try:
             return await asyncio.to_thread(search.run)
         finally:
@@ -167,18 +174,3 @@ class SqliteShelf:
 
     async def _change(self, sql: str, row: tuple[object, ...]) -> bool:
         return bool(await self._writer.call(lambda connection: connection.execute(sql, row).rowcount, durable=True))
-
-
-def _words(query: str) -> list[str]:
-    """What a text must hold: the words of the query as they would have been stored, without regard to case."""
-    return storable(query).casefold().split()
-
-
-def _holds(text: str, words: Sequence[str]) -> bool:
-    """Whether `text` holds every word somewhere, also where an accent is written as a character of its own."""
-    folded = text.casefold()
-    return all(word in folded or (not folded.isascii() and _composed(word) in _composed(folded)) for word in words)
-
-
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)

@@ -24,8 +24,8 @@ PNG_ZOOM = 2.0
 
 
 @click.command(
-    epilog="\b\nExamples:\n  phasewalk diagram --format mermaid > turn.mmd\n  phasewalk diagram --turn last --format text\n"
-    "  phasewalk diagram --heat --since 7d --format svg --output heat.svg\n  phasewalk diagram --check diagrams/turn.svg\n\n"
+    epilog="\b\nExamples:\n  phasewalk diagram --turn last --format text\n"
+    "  phasewalk diagram --heat --since 7d --format svg --output heat.svg\n\n"
     "\b\nExit codes: 0 ok, 1 the checked file differs from the table, 2 usage, 3 no such turn,\n4 the log cannot be read.",
 )
 @click.argument("machine", type=click.Choice(list(TABLES)), default="turn")

@@ -28,8 +28,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
+    "search": ("search", "Where something was said, in any language, by any characters."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "sql": ("sql", "Ask the log in SQL, read-only."),
+    "backup": ("backup", "Copy the log while the bot runs."),
+    "restore": ("restore", "Put a checked copy in the place of the log."),
+    "prune": ("prune", "Take away old texts, then whole old turns."),
+    "forget": ("forget", "Erase a person or a turn, and prove it."),
 }
 """Each command with its module in this package and its line in the help; the module's `command` is run."""
 
@@ -59,11 +64,11 @@ class LazyGroup(click.Group):
         ctx: click.Context,
         args: list[str],
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but a word that is no command suggests the nearest."""
+        """As click does, but a word that is no command suggests the nearest ones."""
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(COMMANDS)}"
+            near = " or ".join(f"'{word}'" for word in difflib.get_close_matches(name, COMMANDS, n=2))
+            hint = f"; did you mean {near}?" if near else f"; there are {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command '{name}'{hint}", ctx)
         return super().resolve_command(ctx, args)
 

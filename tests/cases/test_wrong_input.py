@@ -180,7 +180,8 @@ def test_an_unknown_api_is_told_and_skipped(workplace):
 def test_an_unknown_word_suggests_the_nearest(workplace):
     done = workplace.run("stauts")
     assert done.returncode == 2
-    assert "did you mean 'status'" in done.stderr
+    assert "no command 'stauts'; did you mean 'stats' or 'status'?" in done.stderr
+    assert "no command 'aprove'; did you mean 'approve'?" in workplace.run("aprove").stderr
 
 
 @pytest.mark.spec("OPS-13")

@@ -193,12 +193,12 @@ def test_writing_in_a_read_only_folder_is_refused_in_one_sentence(locked_folder:
 def test_an_older_file_is_copied_aside_whole_and_then_brought_up_to_date(path: Path, monkeypatch: pytest.MonkeyPatch):
     writing = open_for_writing(path)
     writing.execute("INSERT INTO contract (hash, body, first_seen_us) VALUES ('only in the WAL', '{}', 1)")
-    monkeypatch.setattr(database, "SCHEMA_VERSION", 2)
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", 2)
+    monkeypatch.setattr(database, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
     open_for_writing(path).close()
     writing.close()
-    aside = path.with_name("log.db.v1.bak")
-    assert (pragma(aside, "user_version"), pragma(path, "user_version")) == (1, 2)
+    aside = path.with_name(f"log.db.v{SCHEMA_VERSION}.bak")
+    assert (pragma(aside, "user_version"), pragma(path, "user_version")) == (SCHEMA_VERSION, SCHEMA_VERSION + 1)
     for file in (aside, path):
         connection = sqlite3.connect(file)
         assert connection.execute("SELECT hash FROM contract").fetchall() == [("only in the WAL",)]

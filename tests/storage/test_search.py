@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from phasewalk.machine.shelf import Found
 from phasewalk.machine.text import storable
 from phasewalk.storage import shelf as shelf_module
+from phasewalk.storage.search import take_in
 from phasewalk.storage.shelf import SqliteShelf
 
 UUID = "6f1c2b1e-9d3c-4c53-8a6e-0d1f2a3b4c5d"
@@ -104,8 +105,16 @@ async def test_what_left_the_window_of_prompts_is_still_found(log, shelf):
 async def test_a_search_that_stops_early_says_how_far_back_it_looked(log):
     await say(log, "raid 1", "two", "three", "raid 4")
     await say(log, "raid in a channel that nobody asked for", channel="3")
-    findings = await SqliteShelf(log.writer, log.reader, looked_at=3).search(("2",), "raid", 10)
+    findings = await SqliteShelf(log.writer, log.reader, looked_at=3).search(("2",), "ra", 10)
     assert ([hit.text for hit in findings.found], findings.back_to_us) == (["raid 4"], 2)
+
+
+@pytest.mark.spec("LOG-08")
+async def test_what_the_index_passes_over_does_not_count_as_looked_at(log):
+    await say(log, "raid 1", "two", "three", "raid 4")
+    await log.writer.call(take_in)
+    findings = await SqliteShelf(log.writer, log.reader, looked_at=2).search(("2",), "raid", 10)
+    assert ([hit.text for hit in findings.found], findings.back_to_us) == (["raid 4", "raid 1"], None)
 
 
 @pytest.mark.parametrize(("looked_at", "limit"), [(4, 10), (2, 1)])
@@ -122,7 +131,7 @@ async def test_a_query_without_words_finds_whatever_was_said_last(log, shelf):
 
 async def test_a_search_runs_beside_the_event_loop(log, shelf, monkeypatch):
     seen: list[threading.Thread] = []
-    monkeypatch.setattr(shelf_module, "_holds", lambda _text, _words: bool(seen.append(threading.current_thread())))
+    monkeypatch.setattr(shelf_module, "holds", lambda _text, _words: bool(seen.append(threading.current_thread())))
     await say(log, "raid")
     await shelf.search(("2",), "raid", 10)
     assert len(seen) == 1
@@ -138,7 +147,7 @@ async def test_a_search_that_nobody_waits_for_stops(log, shelf, monkeypatch):
         loop.call_soon_threadsafe(begun.set)
         return not go_on.wait(30)
 
-    monkeypatch.setattr(shelf_module, "_holds", holds)
+    monkeypatch.setattr(shelf_module, "holds", holds)
     await say(log, *(f"raid {number}" for number in range(100)))
     searching = asyncio.ensure_future(shelf.search(("2",), "raid", 10))
     await begun.wait()

@@ -1,6 +1,5 @@
 """`phasewalk diff`: what two turns did otherwise, and what counts as the same."""
 
-
 import pytest
 from builders import LogBuilder
 
