@@ -34,6 +34,8 @@ class Group(NamedTuple):
     flagged: int
     first_us: int
     last_us: int
+    addressed_lately: int = 0
+    noticed_lately: int = 0
 
 
 class Asked(NamedTuple):
@@ -104,9 +106,10 @@ def _groups(log: sqlite3.Connection, floor: str, since_us: int, lately_us: int) 
     found = log.execute(
         "SELECT coalesce(t.outcome, 'running'), t.reason, t.first_reason, t.reason_phase, count(*),"
         " sum(t.started_us >= ?), sum(t.addressed), sum(t.addressed AND t.owner IS 'notice'),"
-        " sum(coalesce(t.flags, '') LIKE '%\"staff_note_without_channel\"%'), min(t.started_us), max(t.started_us)"
+        " sum(coalesce(t.flags, '') LIKE '%\"staff_note_without_channel\"%'), min(t.started_us), max(t.started_us),"
+        " sum(t.addressed AND t.started_us >= ?), sum(t.addressed AND t.owner IS 'notice' AND t.started_us >= ?)"
         f" FROM turn AS t WHERE {_SINCE} GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
-        (lately_us, floor, since_us),
+        (lately_us, lately_us, lately_us, floor, since_us),
     )
     return tuple(Group(*row) for row in found)
 

@@ -88,14 +88,15 @@ def judge(evidence: Evidence) -> Verdict:
 def _process(evidence: Evidence) -> Cause | None:
     """The process is dead, or deaf: it lives and gives no sign."""
     newest = next((p for p in evidence.processes if p.command in LASTING), None)
-    if newest is None or newest.state in ("ended", "unknown"):
+    if newest is None or newest.state == "ended":
         return None
     if newest.state == "gone":
         return Cause(
             f"process {newest.pid} ({newest.command}) died without a word", newest.heartbeat_us, "phasewalk show last"
         )
     if evidence.now_us - newest.heartbeat_us > SILENT_FOR_US:
-        said = f"process {newest.pid} ({newest.command}) runs but gives no sign of life"
+        runs = "runs but gives" if newest.state == "alive" else f"on {newest.host} gives"
+        said = f"process {newest.pid} ({newest.command}) {runs} no sign of life"
         return Cause(said, newest.heartbeat_us, "phasewalk stuck")
     return None
 
@@ -120,13 +121,16 @@ def _ignoring(evidence: Evidence) -> Cause | None:
 
 
 def _undelivered(evidence: Evidence) -> Cause | None:
-    """Answers are made but not delivered."""
+    """Answers are made but not delivered, in the whole period or in its last hour."""
     groups = [group for group in evidence.period.groups if group.outcome in NOT_DELIVERED]
-    tried = _count(evidence.period.groups, ("answered", "partial", *NOT_DELIVERED))
-    turns = sum(group.turns for group in groups)
-    if tried < ENOUGH_LATELY or turns <= ILL_SHARE * tried:
+    tried = [g for g in evidence.period.groups if g.outcome in ("answered", "partial", *NOT_DELIVERED)]
+    share = _share(sum(g.turns for g in groups), sum(g.turns for g in tried), ILL_SHARE, "answers")
+    share = share or _share(
+        sum(g.lately for g in groups), sum(g.lately for g in tried), ILL_SHARE, "answers of the last hour"
+    )
+    if not share:
         return None
-    what = f"{turns} of {tried} answers were made and not delivered{_mostly(groups[0])}"
+    what = f"{share} were made and not delivered{_mostly(groups[0])}"
     return Cause(what, min(group.first_us for group in groups), f"phasewalk list --outcome {groups[0].outcome}")
 
 
@@ -157,12 +161,16 @@ def _unheard(evidence: Evidence) -> Cause | None:
 
 
 def _canned(evidence: Evidence) -> Cause | None:
-    """What is delivered are fixed notices."""
-    addressed = sum(group.addressed for group in evidence.period.groups)
-    noticed = sum(group.noticed for group in evidence.period.groups)
-    if addressed < ENOUGH_LATELY or noticed <= CANNED_SHARE * addressed:
+    """What is delivered are fixed notices, in the whole period or in its last hour."""
+    groups = evidence.period.groups
+    who = "who spoke to the bot"
+    share = _share(sum(g.noticed for g in groups), sum(g.addressed for g in groups), CANNED_SHARE, who)
+    share = share or _share(
+        sum(g.noticed_lately for g in groups), sum(g.addressed_lately for g in groups), CANNED_SHARE, f"{who} lately"
+    )
+    if not share:
         return None
-    what = f"{noticed} of {addressed} who spoke to the bot got a fixed notice"
+    what = f"{share} got a fixed notice"
     return Cause(what, None, "phasewalk list --where \"owner = 'notice'\"")
 
 
@@ -177,6 +185,11 @@ def _doubtful(evidence: Evidence) -> Cause | None:
 
 FAULTS = (_process, _hanging, _ignoring, _undelivered, _failing, _unheard, _canned, _doubtful)
 """In the order in which they are told: what stops everything first."""
+
+
+def _share(some: int, of_all: int, limit: float, what: str) -> str:
+    """`3 of 4 answers`, where these are enough to judge by and more than the limit; else nothing."""
+    return f"{some} of {of_all} {what}" if of_all >= ENOUGH_LATELY and some > limit * of_all else ""
 
 
 def _count(groups: tuple[Group, ...], outcomes: tuple[str, ...]) -> int:

@@ -55,6 +55,21 @@ FAULTS = {
         evidence(group("answered", 60), group("undelivered", 40, reason="delivery_forbidden")),
         "40 of 100 answers were made and not delivered, mostly delivery_forbidden",
     ),
+    "undelivered lately": (
+        evidence(group("answered", 900, lately=4), group("undelivered", 12, reason="delivery_forbidden", lately=12)),
+        "12 of 16 answers of the last hour were made and not delivered, mostly delivery_forbidden",
+    ),
+    "canned lately": (
+        evidence(
+            group("answered", 900, addressed=900, addressed_lately=3),
+            group("unclear", 12, addressed=12, noticed=12, addressed_lately=12, noticed_lately=12),
+        ),
+        "12 of 15 who spoke to the bot lately got a fixed notice",
+    ),
+    "dead elsewhere": (
+        evidence(WELL, processes=[process("unknown", silent=600)]),
+        "process 4711 (bot) on h gives no sign of life",
+    ),
     "unheard": (evidence(WELL, got_nothing=30), "30 of 100 who spoke to the bot got nothing"),
     "canned": (
         evidence(group("unclear", 60, addressed=60, noticed=60), group("answered", 40, addressed=40)),
@@ -100,7 +115,7 @@ WELL_ENOUGH = {
     "overheard and silent": evidence(group("silent", 100)),
     "a one-off command that was killed": evidence(WELL, processes=[process("gone", command="turn")]),
     "a bot that was stopped in order": evidence(WELL, processes=[process("ended")]),
-    "a bot on another host": evidence(WELL, processes=[process("unknown", silent=600)]),
+    "a bot on another host": evidence(WELL, processes=[process("unknown", silent=60)]),
     "a bot that lives": evidence(WELL, processes=[process("alive", silent=60)]),
     "some ignored": evidence(WELL, ignored=(("bot_author", 45),)),
 }
