@@ -98,8 +98,10 @@ def period(log: sqlite3.Connection, since_us: int, lately_us: int) -> Period:
 _SINCE = "t.turn_id >= ? AND t.started_us >= ?"
 _IN_DOUBT = (
     "SELECT count(*) FROM turn AS t CROSS JOIN effects AS e ON e.turn_id = t.turn_id"
-    " WHERE t.effects > 0 AND e.state = 'in_doubt'"
+    " WHERE t.effects > 0 AND coalesce(t.outcome, '') NOT IN ('answered', 'silent', 'short_path', 'completed')"
+    " AND e.state = 'in_doubt'"
 )
+"""A turn that ended well has no effect in doubt, and the effects of most turns need not be looked at."""
 
 
 def _groups(log: sqlite3.Connection, floor: str, since_us: int, lately_us: int) -> tuple[Group, ...]:
