@@ -133,7 +133,7 @@ def test_a_period_counts_what_started_in_it(builder: LogBuilder):
 
 def test_a_period_counts_doubts_and_silence_of_its_own_turns_alone(builder: LogBuilder):
     for age in (60, 200_000):
-        builder.effect(builder.turn(age=age), "answer", "general", None)
+        builder.effect(builder.turn(age=age, outcome="in_doubt", reason="delivery_in_doubt"), "answer", "general", None)
         builder.effect(builder.turn(age=age), "answer", "general", "receipt")
     found = period(builder.log, builder.at(86_400), builder.at(3600))
     assert (found.in_doubt, found.got_nothing) == (1, 1)
