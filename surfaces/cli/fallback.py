@@ -1,6 +1,5 @@
 """`phasewalk fallback`: why fallback stopped, and whom it passed over."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,7 +7,7 @@ import click
 
 from phasewalk.storage.queries import Row, fallback_decisions
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
-from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
+from phasewalk.surfaces.cli.render import coloured, harmless, plain, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, instant, now_us, zone_of, zone_options
 from phasewalk.surfaces.cli.where import opened_log
 
@@ -61,10 +60,6 @@ def _lines(row: Row, zone: Zone) -> Iterator[str]:
     yield coloured(harmless(f"{turns}  {decision}, {row['reason']}: {row['meaning']}"), colour)
     yield from wrap(harmless(f"  {MEANS[decision]}, by {row['rule']}"), width, "    ")
     values = row["last_values"]
-    compared = ", ".join(f"{k}: {_plain(v)}" for k, v in values.items()) if isinstance(values, dict) else ""
+    compared = ", ".join(f"{k}: {plain(v)}" for k, v in values.items()) if isinstance(values, dict) else ""
     yield from wrap(harmless(f"  last {zone.full(last)} ({ago(last, now_us())}): {compared}"), width, "    ")
     yield harmless(f"  next: phasewalk show {row['last_turn_id']}")
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -4,6 +4,7 @@ Owns how wide a character is and which ones are shown by their number. Knows not
 Invariant: nothing that somebody wrote in a chat can move the cursor, hide text or turn its direction.
 """
 
+import json
 import os
 import sys
 import unicodedata
@@ -17,6 +18,11 @@ _JOINERS = "\u200c\u200d"
 """Invisible, needed inside emoji and words of several scripts, and without power over what stands beside them."""
 
 _CUT = "…"
+
+
+def plain(value: object) -> str:
+    """A value as people read it: text as it is, anything else as JSON. Not harmless yet."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def harmless(text: object) -> str:

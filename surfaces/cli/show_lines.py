@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from phasewalk.surfaces.cli.render import coloured, harmless, pad, terminal_width, wrap
+from phasewalk.surfaces.cli.render import coloured, harmless, pad, plain, terminal_width, wrap
 from phasewalk.surfaces.cli.stuck import rule_of
 from phasewalk.surfaces.cli.times import Zone, ago, lasting
 
@@ -25,13 +25,17 @@ OWNERS = {"model": "the model", "tool": "a tool", "notice": "nobody but a notice
 Item = dict[str, Any]
 
 
+def outcome_colour(outcome: str | None) -> str:
+    """Green for a good end, yellow for a turn that has none yet, red for the others."""
+    return "32" if outcome in GOOD else "33" if outcome is None else "31"
+
+
 def turn_lines(item: Item, zone: Zone, now: int) -> Iterator[str]:
     """The lines, broken at the edge of a terminal and nowhere else."""
     width = terminal_width()
     first, *others = _head(item, zone)
-    colour = "32" if item["outcome"] in GOOD else "33" if item["outcome"] is None else "31"
     begin, *rest = wrap(first, width, "  ")
-    yield coloured(begin, colour)
+    yield coloured(begin, outcome_colour(item["outcome"]))
     yield from rest
     body = [*others, *_waiting(item, zone, now), *_said(item), "", *_walk(item), "", *_sections(item), *_details(item)]
     for line in body:
@@ -194,11 +198,7 @@ def _values(values: dict[str, object]) -> str:
 
 
 def _value(value: object) -> str:
-    return ", ".join(map(_value, value)) if isinstance(value, list) else _plain(value)
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return ", ".join(map(_value, value)) if isinstance(value, list) else plain(value)
 
 
 def _details(item: Item) -> Iterator[str]:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
+from phasewalk.surfaces.cli.show_lines import outcome_colour
 from phasewalk.surfaces.cli.stuck import rule_of
 from phasewalk.surfaces.cli.times import Zone, ago, lasting
 from phasewalk.surfaces.cli.why_reasons import causes, deciding, meaning, otherwise, values
 
-GOOD = ("answered", "silent", "short_path", "completed", "nothing_to_do")
 Item = dict[str, Any]
 
 
@@ -38,9 +38,8 @@ def why_item(item: Item, now: int) -> Item:
 def why_lines(item: Item, zone: Zone, now: int) -> Iterator[str]:
     """The lines, broken at the edge of a terminal and nowhere else."""
     told = why_item(item, now)
-    colour = "32" if item["outcome"] in GOOD else "33" if item["outcome"] is None else "31"
     first, *rest = wrap(harmless(told["verdict"]), terminal_width(), "  ")
-    yield coloured(first, colour)
+    yield coloured(first, outcome_colour(item["outcome"]))
     yield from rest
     for line in _body(told, item, zone):
         yield from wrap(harmless(line), terminal_width(), " " * (len(line) - len(line.lstrip(" ")) + 2))

@@ -4,11 +4,11 @@ Owns the sentences by outcome and reason. Pure: from the object of a turn; asks 
 Invariant: the first cause stands first, and what would have changed the outcome is told of the past (OPS-12).
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phasewalk.machine.reasons import Reason
+from phasewalk.surfaces.cli.render import plain
 from phasewalk.surfaces.cli.times import lasting
 
 Item = dict[str, Any]
@@ -123,12 +123,8 @@ def deciding(item: Item) -> tuple[str, Mapping[str, object]] | None:
 
 def values(compared: Mapping[str, object]) -> str:
     """` (name: value, other: value)`, or nothing."""
-    told = ", ".join(f"{name}: {_plain(value)}" for name, value in compared.items())
+    told = ", ".join(f"{name}: {plain(value)}" for name, value in compared.items())
     return f" ({told})" if told else ""
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _exit(item: Item, phase: str) -> Item:
