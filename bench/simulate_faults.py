@@ -79,7 +79,7 @@ class Plan:
     from_us: int = field(init=False)
     fault_us: int = field(init=False)
     hung: set[str] = field(factory=set)
-    dropped: Counter[tuple[str, str]] = field(factory=Counter)
+    dropped: Counter[tuple[str, str, int]] = field(factory=Counter)
 
     def __attrs_post_init__(self) -> None:
         self.chance = random.Random(self.seed + 3)
@@ -183,7 +183,7 @@ class Plan:
         if at_us < self.fault_us:
             return True
         if self.fault is Fault.IGNORING:
-            self.dropped[channel_id, "nothing_to_do"] += 1
+            self.dropped[channel_id, "nothing_to_do", at_us - at_us % HOUR_US] += 1
             return False
         if self.fault is Fault.HANGING and story.startswith("hangs"):
             if channel_id in self.hung:
@@ -195,16 +195,25 @@ class Plan:
         """Whether channels are summed up at this instant."""
         return at_us < min(self.fault_us, self.now_us) - 20 * SECOND_US
 
-    def ignored(self, town: Town) -> Iterator[tuple[int, str, str, int, int]]:
-        """Messages that opened no turn: other bots', the bot's own, webhooks', empty ones."""
+    def ignored(self, town: Town) -> Iterator[tuple[int, str, str, int, int, int]]:
+        """Messages that opened no turn, by the hour: other bots', the bot's own, webhooks', empty ones."""
         for life in self.lives:
-            share = (min(life.until_us, self.now_us) - life.from_us) / (self.now_us - self.from_us)
-            for index, (channel_id, _) in enumerate(town.channels):
-                for reason, part in OPENED_NONE.items():
-                    count = int(self.turns * share * part / (index + 2))
-                    extra = self.dropped.get((channel_id, reason), 0) if life is self.lives[-1] else 0
-                    if count + extra:
-                        last = life.seen_us - (index * 37 + 5) * SECOND_US
-                        if self.fault is Fault.IGNORING and reason != "nothing_to_do":
-                            last = min(last, self.fault_us - (index * 37 + 5) * SECOND_US)
-                        yield life.number, channel_id, reason, count + extra, max(last, life.from_us)
+            until = min(life.until_us, self.now_us)
+            for hour_us in range(life.from_us - life.from_us % HOUR_US, until, HOUR_US):
+                for index, (channel_id, _) in enumerate(town.channels):
+                    for reason, part in OPENED_NONE.items():
+                        count = self._unopened(hour_us, channel_id, reason, part / (index + 2))
+                        if count:
+                            last = min(hour_us + HOUR_US, until) - (index * 37 + 5) * SECOND_US
+                            yield life.number, channel_id, reason, hour_us, count, max(last, hour_us, life.from_us)
+
+    def _unopened(self, hour_us: int, channel_id: str, reason: str, part: float) -> int:
+        """How many such messages an hour holds; who is deaf to people says nothing either."""
+        dropped = self.dropped.get((channel_id, reason, hour_us), 0)
+        if self.fault is Fault.IGNORING and hour_us >= self.fault_us and reason == "own_message":
+            return dropped
+        so_far, before = (
+            int(self.turns * part * max(at - self.from_us, 0) / (self.now_us - self.from_us))
+            for at in (hour_us + HOUR_US, hour_us)
+        )
+        return so_far - before + dropped

@@ -101,11 +101,14 @@ class Month:
         execute = self.sheets.log.execute
         execute("BEGIN")
         for life in self.plan.lives:
-            *machines, process = run(_world().started("bot", life.version))
-            for sql, values in machines:
-                execute(sql, (*values[:3], life.from_us))
+            settings = SETTINGS[self.plan.settings_at(life.from_us)]
+            asked = [f"{candidate.provider}/{candidate.model}" for candidate in settings.candidates]
+            *known, process = run(_world().started("bot", life.version, {"candidates": asked}))
+            for sql, values in known:  # machines and the configuration
+                execute(sql, (*values[:-1], life.from_us))
             host = self.host or ("bots-1" if self.plan.fault is not Fault.PROCESS_DEAD else socket.gethostname())
-            execute(process[0], (host, life.pid, "", "bot", life.version, life.from_us, life.seen_us))
+            values = (host, life.pid, "", "bot", life.version, life.from_us, life.seen_us, process[1][-1])
+            execute(process[0], values)
             if life.ended is not None:
                 ended = "UPDATE process SET ended_us = ?, end_reason = ?, heartbeat_us = ? WHERE process_id = ?"
                 execute(ended, (life.seen_us, life.ended, life.seen_us, life.number))

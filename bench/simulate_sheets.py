@@ -39,7 +39,9 @@ from phasewalk.storage.statements import (
 
 MESSAGE_IN_WINDOW = MESSAGE.replace("call)", "call, trimmed_us)").replace("?)", "?, ?)")
 TRIM = "UPDATE message SET trimmed_us = ? WHERE entry_id = ?"
-IGNORED = "INSERT INTO ignored_message (process_id, channel_id, reason, count, last_us) VALUES (?, ?, ?, ?, ?)"
+IGNORED = (
+    "INSERT INTO ignored_message (process_id, channel_id, reason, hour_us, count, last_us) VALUES (?, ?, ?, ?, ?, ?)"
+)
 ORDER = (OPENED, ENDED, MOVED, ATTEMPT, ATTEMPT_END, STEP, TOOL, TOOL_END, EFFECT, SUMMARY, NOTE, TASK)
 """What is written as it comes, in this order; events, effects and messages are brought into the order of their time."""
 PRAGMAS = "foreign_keys = OFF", "journal_mode = OFF", "synchronous = OFF", "cache_size = -1500000", "temp_store = 2"

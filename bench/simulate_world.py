@@ -82,10 +82,12 @@ class World:
         self.runners = {key: Runner(m, self.log, self.clock, self, self._ports) for key, m in machines.items()}
         return self
 
-    async def started(self, command: str, version: str) -> list[tuple[str, tuple[Any, ...]]]:
+    async def started(
+        self, command: str, version: str, configuration: dict[str, object]
+    ) -> list[tuple[str, tuple[Any, ...]]]:
         """The statements of a process that begins."""
         self.recorder.statements.clear()
-        await self.log.start([turn_machine().table, summary_machine().table], command, version)
+        await self.log.start([turn_machine().table, summary_machine().table], command, version, configuration)
         return list(self.recorder.statements)
 
     async def walk(self, story: Story, settings: Settings) -> list[tuple[str, tuple[Any, ...]]]:

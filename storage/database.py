@@ -11,7 +11,7 @@ from pathlib import Path
 from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
 from phasewalk.storage.search import prepare
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of the schema that this code writes; `PRAGMA user_version` of the file."""
 
 APPLICATION_ID = 0x70687361

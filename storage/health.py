@@ -14,6 +14,8 @@ from phasewalk.storage.queries import id_floor
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
+ANSWERS = 100
+"""So many of the newest answers are compared with each other."""
 
 Alive = Callable[[int, str], bool]
 
@@ -47,7 +49,11 @@ class Asked(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What happened to turns that started from `since_us` on; `running` counts all that have no end."""
+    """What happened to turns that started from `since_us` on; `running` counts all that have no end.
+
+    `heard_us` is when a message last opened a turn, ever; `repeated` says of the answers of the last hour, or the
+    newest hundred of them, how many are the same words, and how many there are.
+    """
 
     since_us: int
     groups: tuple[Group, ...]
@@ -55,6 +61,9 @@ class Period(NamedTuple):
     got_nothing: int
     in_doubt: int
     ignored: tuple[tuple[str, int], ...]
+    ignored_lately: tuple[tuple[str, int], ...]
+    heard_us: int | None
+    repeated: tuple[int, int]
     asked: tuple[Asked, ...]
     rows_lost: int
 
@@ -74,9 +83,9 @@ class Process(NamedTuple):
     state: str
 
 
-def newest_us(log: sqlite3.Connection) -> int | None:
+def newest_us(log: sqlite3.Connection, where: str = "") -> int | None:
     """When the newest turn began."""
-    row = log.execute("SELECT started_us FROM turn ORDER BY turn_id DESC LIMIT 1").fetchone()
+    row = log.execute(f"SELECT started_us FROM turn {where} ORDER BY turn_id DESC LIMIT 1").fetchone()
     return None if row is None else int(row[0])
 
 
@@ -90,6 +99,9 @@ def period(log: sqlite3.Connection, since_us: int, lately_us: int) -> Period:
         got_nothing=_count(log, f"SELECT count(*) FROM silent_turns AS t WHERE {_SINCE}", floor, since_us),
         in_doubt=_count(log, f"{_IN_DOUBT} AND {_SINCE}", floor, since_us),
         ignored=_ignored(log, since_us),
+        ignored_lately=_ignored(log, lately_us),
+        heard_us=newest_us(log, "WHERE kind = 'user'"),
+        repeated=_repeated(log, lately_us),
         asked=_asked(log, floor, since_us),
         rows_lost=_count(log, "SELECT coalesce(sum(rows), 0) FROM log_loss WHERE at_us >= ?", since_us),
     )
@@ -117,9 +129,21 @@ def _groups(log: sqlite3.Connection, floor: str, since_us: int, lately_us: int) 
 
 
 def _ignored(log: sqlite3.Connection, since_us: int) -> tuple[tuple[str, int], ...]:
-    """Messages that opened no turn, by reason: the counts of processes that ignored one since then."""
-    sql = "SELECT reason, sum(count) FROM ignored_message WHERE last_us >= ? GROUP BY reason ORDER BY 2 DESC, 1"
-    return tuple((str(reason), int(count)) for reason, count in log.execute(sql, (since_us,)))
+    """Messages that opened no turn, by reason, in the hours that reach into the time from then on."""
+    sql = "SELECT reason, sum(count) FROM ignored_message WHERE hour_us > ? GROUP BY reason ORDER BY 2 DESC, 1"
+    return tuple((str(reason), int(count)) for reason, count in log.execute(sql, (since_us - HOUR_US,)))
+
+
+def _repeated(log: sqlite3.Connection, lately_us: int) -> tuple[int, int]:
+    """Of the newest answers, how many are the commonest words, and how many there are."""
+    found = log.execute(
+        "SELECT coalesce(max(same), 0), coalesce(sum(same), 0) FROM (SELECT count(*) AS same FROM ("
+        "  SELECT text FROM message WHERE role = 'assistant' AND text <> '' AND state IS NOT 'failed' AND at_us >= ?"
+        "  AND entry_id > (SELECT max(entry_id) FROM message) - ? ORDER BY entry_id DESC LIMIT ?) GROUP BY text)",
+        (lately_us, 20 * ANSWERS, ANSWERS),
+    )
+    same, answers = found.fetchone()
+    return int(same), int(answers)
 
 
 def _asked(log: sqlite3.Connection, floor: str, since_us: int) -> tuple[Asked, ...]:
@@ -164,7 +188,7 @@ def _process(row: tuple[Any, ...], host: str, alive: Alive) -> Process:
     return known._replace(state="alive" if alive(known.pid, mark) else "gone")
 
 
-def process_before(log: sqlite3.Connection, at_us: int) -> Process | None:
+def process_at(log: sqlite3.Connection, at_us: int) -> Process | None:
     """The last process that had started by then, as it is now."""
     sql = f"{_PROCESSES} WHERE started_us <= ? ORDER BY process_id DESC LIMIT 1"
     row = log.execute(sql, (at_us,)).fetchone()

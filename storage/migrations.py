@@ -29,6 +29,11 @@ def _full_text(db: Database) -> None:
     _run(db, "search.sql")
 
 
+@_migrations(name="0003_ignored_by_hour")
+def _ignored_by_hour(db: Database) -> None:
+    _run(db, "version_3.sql")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file of `connection` to the present schema, whole or not at all; of two processes one waits."""
     prepare(connection)

@@ -9,10 +9,10 @@ import os
 import socket
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from phasewalk.machine.deadlines import Clock, Commit
-from phasewalk.machine.documents import Payload, json_of
+from phasewalk.machine.documents import Payload, json_of, payload_of
 from phasewalk.machine.errors import LeaseLostError, LogWriteError, StorageError
 from phasewalk.machine.records import (
     EffectIntended,
@@ -26,6 +26,7 @@ from phasewalk.machine.records import (
 )
 from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.table import Table
+from phasewalk.storage.health import HOUR_US
 from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
 from phasewalk.storage.redacting import Redact, without_secrets
@@ -62,21 +63,28 @@ class SqlitePhaseLog:
         """The row of this process."""
         return self._process_id
 
-    async def start(self, tables: Iterable[Table], command: str, version: str) -> None:
-        """Write down that this process begins, and the machines that it runs."""
+    async def start(
+        self, tables: Iterable[Table], command: str, version: str, configuration: Mapping[str, object] | None = None
+    ) -> None:
+        """Write down that this process begins, the machines that it runs, and by which configuration (no secrets)."""
         now = self._clock.now_us()
         machines = [(t.digest, t.name, json_of(t.as_document()), now) for t in tables]
-        row = (socket.gethostname(), os.getpid(), started_mark(os.getpid()), command, version, now, now)
+        settings = payload_of(self._redact(json_of(configuration or {})))
+        own = (socket.gethostname(), os.getpid(), started_mark(os.getpid()))
 
         def work(connection: sqlite3.Connection) -> int:
             connection.executemany(
                 "INSERT OR IGNORE INTO machine (hash, name, body, first_seen_us) VALUES (?, ?, ?, ?)",
                 machines,
             )
+            connection.execute(
+                "INSERT OR IGNORE INTO configuration (hash, body, first_seen_us) VALUES (?, ?, ?)",
+                (settings.digest, settings.text, now),
+            )
             cursor = connection.execute(
-                "INSERT INTO process (host, pid, pid_started, command, version, started_us, heartbeat_us)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                row,
+                "INSERT INTO process (host, pid, pid_started, command, version, started_us, heartbeat_us,"
+                " configuration_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*own, command, version, now, now, settings.digest),
             )
             return cursor.lastrowid or 0
 
@@ -144,11 +152,12 @@ class SqlitePhaseLog:
 
     async def count_ignored(self, channel_id: str, reason: str) -> None:
         """Count a message that opens no turn, so that "everything is ignored" can be seen."""
-        row = (self._process_id, channel_id, reason, self._clock.now_us())
+        now_us = self._clock.now_us()
+        row = (self._process_id, channel_id, reason, now_us - now_us % HOUR_US, now_us)
         await self._writer.call(
             lambda connection: connection.execute(
-                "INSERT INTO ignored_message (process_id, channel_id, reason, count, last_us) VALUES (?, ?, ?, 1, ?)"
-                " ON CONFLICT DO UPDATE SET count = count + 1, last_us = excluded.last_us",
+                "INSERT INTO ignored_message (process_id, channel_id, reason, hour_us, count, last_us)"
+                " VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET count = count + 1, last_us = excluded.last_us",
                 row,
             ),
         )

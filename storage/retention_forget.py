@@ -73,6 +73,7 @@ _COLUMNS = {
     "attempt": ("turn_id || ' ' || n", ("message", "request_id")),
     "approval": ("approval_id", ("arguments", "approved_by")),
     "effect": ("effect_id", ("target",)),
+    "configuration": ("hash", ("body",)),
 }
 """Where a text of one person may stand in the rows of others, with what names a row."""
 

@@ -157,6 +157,7 @@ _TAKE_BODY = (
     "UPDATE payload SET body = NULL, pruned_us = ?"
     " WHERE body IS NOT NULL AND digest IN (SELECT value FROM json_each(?))"
 )
+_OLD_COUNTS = "DELETE FROM ignored_message WHERE hour_us < ?"
 _COUNT = "UPDATE prune_log SET rows = rows + ? WHERE prune_id = ?"
 
 
@@ -186,6 +187,7 @@ def _turns(log: sqlite3.Connection, made: Plan, noted: int) -> int:
         total += in_turn(log, work)
     if made.messages:
         in_turn(log, lambda: delete_messages(log, _OLD, {"before": made.turns_before_us}))
+    in_turn(log, lambda: log.execute(_OLD_COUNTS, (made.turns_before_us,)).rowcount)
     return total
 
 

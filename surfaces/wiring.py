@@ -109,6 +109,13 @@ def providers_of(found: list[Backend], configuration: Configuration) -> dict[str
     return made
 
 
+def effective(configuration: Configuration, found: Sequence[Backend], settings: Settings) -> dict[str, object]:
+    """The configuration as it counts, for the log: with the candidates, and whether there is a key, not which."""
+    asked = [f"{candidate.provider}/{candidate.model}" for candidate in settings.candidates]
+    keys = {backend.section.name: backend.key is not None for backend in found}
+    return {**configuration.model_dump(mode="json", by_alias=True), "candidates": asked, "keys": keys}
+
+
 @asynccontextmanager
 async def application(
     configuration: Configuration,
@@ -136,7 +143,8 @@ async def application(
     world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
     summaries = Runner(summing, log, clock, ids, world.ports)
-    await log.start([machine.table, summing.table], command, version("phasewalk"))
+    tables = [machine.table, summing.table]
+    await log.start(tables, command, version("phasewalk"), effective(configuration, found, settings))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
     try:
         yield Application(settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from phasewalk.storage.changes import Change, Start, start_before
 from phasewalk.storage.health import (
     DAY_US,
     HOUR_US,
@@ -14,22 +15,24 @@ from phasewalk.storage.health import (
     fallback_stops,
     newest_us,
     period,
-    process_before,
     processes,
 )
 from phasewalk.storage.queries import Row, stuck_turns
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
-from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width, wrap
+from phasewalk.surfaces.cli.render import clip, coloured, harmless, plain, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
 from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck, Verdict, judge
 from phasewalk.surfaces.cli.where import opened_log
 
-STATUS = {"NOT WELL": Exit.CONDITION, "UNCLEAR": Exit.UNREADABLE}
+STATUS = {"WELL": Exit.OK, "NOT WELL": Exit.CONDITION}
+"""What is no verdict, for lack of turns or of clearness, has the status of what cannot be told."""
 COLOURS = {"WELL": "32", "NOT WELL": "31"}
 SHOWN_OUTCOMES = 5
 SHOWN_CAUSES = 2
 SHOWN_ASKED = 3
+SHOWN_CHANGES = 2
+SHOWN_VALUE = 24
 
 
 class Picture(NamedTuple):
@@ -39,13 +42,13 @@ class Picture(NamedTuple):
     verdict: Verdict
     fallback_stops: tuple[tuple[str, int], ...]
     newest_us: int | None
-    changed: Process | None
+    start: Start | None
     covered: str
 
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk\n  phasewalk status --json\n\n"
-    "\b\nExit codes: 0 well, or too few turns to say; 1 not well; 2 usage;\n4 unclear, or the log cannot be read.",
+    "\b\nExit codes: 0 well, 1 not well, 2 usage, 4 unclear, or too few turns\nto say, or the log cannot be read.",
 )
 @json_options
 @zone_options
@@ -72,7 +75,7 @@ def command(
         first, *others = wrap(harmless(f"{word}: {picture.verdict.why}"), width, "  ")
         first = coloured(word, COLOURS.get(word, "33")) + first.removeprefix(word)
         emit([first, *others, *(clip(line, width) for line in _lines(picture, zone))])
-    status = STATUS.get(picture.verdict.word, Exit.OK)
+    status = STATUS.get(picture.verdict.word, Exit.UNREADABLE)
     if status:
         raise SystemExit(int(status))
 
@@ -90,8 +93,8 @@ def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
         processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
     )
     verdict = judge(evidence)
-    changed = process_before(log, verdict.since_us) if verdict.since_us is not None else None
-    return Picture(evidence, verdict, tuple(fallback_stops(log, since)), newest, changed, covers(log, zone))
+    start = start_before(log, verdict.since_us) if verdict.since_us is not None else None
+    return Picture(evidence, verdict, tuple(fallback_stops(log, since)), newest, start, covers(log, zone))
 
 
 def _lines(picture: Picture, zone: Zone) -> Iterator[str]:
@@ -114,14 +117,36 @@ def _since(picture: Picture, zone: Zone) -> Iterator[str]:
     since = picture.verdict.since_us
     if since is not None:
         yield f"since {zone.full(since)} {zone.name} ({ago(since, now)})"
-    if picture.changed is not None:
-        began = picture.changed
+    if picture.start is not None:
+        began = picture.start.process
         said = f"  last start before it: process {began.pid} ({began.command}, version {began.version})"
         yield harmless(f"{said}, {zone.full(began.started_us)}")
+        if picture.start.changes is not None:
+            yield harmless(f"  it changed {_changes(picture.start.changes)}")
     if picture.newest_us is not None:
         old = ", so everything is counted" if picture.evidence.period.since_us == 0 else ""
         newest = picture.newest_us
         yield f"newest turn {zone.full(newest)} {zone.name} ({ago(newest, now)}){old}"
+
+
+def _changes(changes: tuple[Change, ...]) -> str:
+    """The first changes and how many more there are."""
+    told = [f"{change.what} {_change(change)}" for change in changes[:SHOWN_CHANGES]]
+    rest = len(changes) - SHOWN_CHANGES
+    return "; ".join([*told, *([f"{rest} more"] if rest > 0 else [])]) or "neither version nor configuration"
+
+
+def _change(change: Change) -> str:
+    """`1 -> 2`; of a list what went and what came."""
+    before, after = change.before, change.after
+    if isinstance(before, list) and isinstance(after, list) and set(map(plain, before)) != set(map(plain, after)):
+        went = [f"-{_value(part)}" for part in before if part not in after]
+        return " ".join([*went, *(f"+{_value(part)}" for part in after if part not in before)])
+    return f"{_value(before)} -> {_value(after)}"
+
+
+def _value(value: object) -> str:
+    return "nothing" if value is None else clip(plain(value), SHOWN_VALUE)
 
 
 def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
@@ -169,14 +194,14 @@ def _sources(evidence: Evidence, now: int) -> Iterator[str]:
 def _item(picture: Picture) -> Row:
     """The screen for programs."""
     evidence, verdict = picture.evidence, picture.verdict
-    found, changed = evidence.period, picture.changed
+    found, start = evidence.period, picture.start
     causes = [{"what": c.what, "since": rfc3339(c.since_us), "look": c.look} for c in verdict.causes]
     counted = _by_outcome(found.groups)
     return {
         "verdict": verdict.word,
         "why": verdict.why,
         "since": rfc3339(verdict.since_us),
-        "changed": _process(changed) if changed is not None else None,
+        "changed": _start(start) if start is not None else None,
         "causes": causes,
         "next": verdict.look,
         "period": evidence.span,
@@ -194,6 +219,11 @@ def _item(picture: Picture) -> Row:
         "processes": [_process(process) for process in evidence.processes],
         "rows_lost": found.rows_lost,
     }
+
+
+def _start(start: Start) -> Row:
+    changes = None if start.changes is None else [change._asdict() for change in start.changes]
+    return {**_process(start.process), "changes": changes}
 
 
 def _process(process: Process) -> Row:

@@ -7,7 +7,7 @@ decides, the word is UNCLEAR or a count, never WELL.
 
 from typing import Literal, NamedTuple
 
-from phasewalk.storage.health import Group, Period, Process
+from phasewalk.storage.health import HOUR_US, Group, Period, Process
 
 Word = Literal["WELL", "NOT WELL", "UNCLEAR", "TOO FEW TURNS", "NO TURNS"]
 
@@ -20,6 +20,9 @@ SILENT_FOR_US = 180_000_000
 
 ENDED_BADLY = ("stopped", "partial", "undelivered", "expired", "in_doubt", "abandoned")
 NOT_DELIVERED = ("undelivered", "in_doubt")
+AUTOMATIC = ("own_message", "bot_author", "webhook_author")
+"""Why messages that no person wrote open no turn: as ever, and no fault."""
+
 LASTING = ("bot", "worker")
 """Commands that are meant to run until somebody stops them."""
 
@@ -106,18 +109,42 @@ def _hanging(evidence: Evidence) -> Cause | None:
     if not evidence.stuck:
         return None
     gone = sum(turn.rule == "process_gone" for turn in evidence.stuck)
-    what = f"{_turns(len(evidence.stuck))} not moving" + (f", {gone} of them since their process died" if gone else "")
+    count = len(evidence.stuck)
+    if gone == count:
+        died = f" since {'its' if count == 1 else 'their'} process died"
+    else:
+        died = f", {gone} of them since their process died" if gone else ""
+    what = f"{_turns(count)} not moving{died}"
     return Cause(what, min(turn.since_us for turn in evidence.stuck), "phasewalk stuck")
 
 
 def _ignoring(evidence: Evidence) -> Cause | None:
-    """Everything is ignored."""
-    ignored = sum(count for _, count in evidence.period.ignored)
-    if evidence.period.groups or ignored < ENOUGH_TURNS:
+    """Everything is ignored, in the whole period or in its last hour."""
+    period = evidence.period
+    look = 'phasewalk sql "SELECT * FROM ignored_message ORDER BY hour_us DESC LIMIT 20"'
+    if not period.groups:
+        ignored = sum(count for _, count in period.ignored)
+        if ignored < ENOUGH_TURNS:
+            return None
+        reason, count = period.ignored[0]
+        return Cause(f"every message is ignored, {count} of {ignored} for {reason}", None, look)
+    lately, usual = _of_people(period.ignored_lately), _of_people(period.ignored)
+    ignored = sum(lately.values())
+    before = sum(usual.values()) - ignored
+    turns = sum(group.turns for group in period.groups)
+    heard = period.heard_us or 0
+    if evidence.now_us - heard < HOUR_US or ignored < ENOUGH_LATELY:
         return None
-    reason, count = evidence.period.ignored[0]
-    what = f"every message is ignored, {count} of {ignored} for {reason}"
-    return Cause(what, None, 'phasewalk sql "SELECT * FROM ignored_message"')
+    if ignored * turns < ENOUGH_LATELY * before:
+        return None  # where most messages are none of the bot's business, a few of them are no sign
+    reason, count = next(iter(lately.items()))
+    what = f"every message of the last hour is ignored, {count} of {ignored} for {reason}"
+    return Cause(what, period.heard_us, look)
+
+
+def _of_people(ignored: tuple[tuple[str, int], ...]) -> dict[str, int]:
+    """What no machine wrote."""
+    return {reason: count for reason, count in ignored if reason not in AUTOMATIC}
 
 
 def _undelivered(evidence: Evidence) -> Cause | None:
@@ -161,17 +188,17 @@ def _unheard(evidence: Evidence) -> Cause | None:
 
 
 def _canned(evidence: Evidence) -> Cause | None:
-    """What is delivered are fixed notices, in the whole period or in its last hour."""
+    """What is delivered are fixed notices, in the whole period or in its last hour, or always the same words."""
     groups = evidence.period.groups
     who = "who spoke to the bot"
     share = _share(sum(g.noticed for g in groups), sum(g.addressed for g in groups), CANNED_SHARE, who)
     share = share or _share(
         sum(g.noticed_lately for g in groups), sum(g.addressed_lately for g in groups), CANNED_SHARE, f"{who} lately"
     )
-    if not share:
-        return None
-    what = f"{share} got a fixed notice"
-    return Cause(what, None, "phasewalk list --where \"owner = 'notice'\"")
+    if share:
+        return Cause(f"{share} got a fixed notice", None, "phasewalk list --where \"owner = 'notice'\"")
+    same = _share(*evidence.period.repeated, CANNED_SHARE, "answers of the last hour")
+    return Cause(f"{same} are the same words", None, "phasewalk show last") if same else None
 
 
 def _doubtful(evidence: Evidence) -> Cause | None:

@@ -77,7 +77,8 @@ def test_a_reason_that_is_not_in_the_list_cannot_be_logged(tmp_path: Path):
     connection = open_for_writing(tmp_path / "log.db")
     with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
         connection.execute(
-            "INSERT INTO ignored_message (process_id, channel_id, reason, count, last_us) VALUES (1, '1', 'bored', 1, 1)"
+            "INSERT INTO ignored_message (process_id, channel_id, reason, hour_us, count, last_us)"
+            " VALUES (1, '1', 'bored', 0, 1, 1)"
         )
     connection.close()
 

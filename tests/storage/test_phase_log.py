@@ -334,13 +334,17 @@ async def test_the_machine_is_kept_once_so_that_old_turns_are_drawn_on_their_own
     ]
 
 
-async def test_messages_that_open_no_turn_are_counted(log):
+async def test_messages_that_open_no_turn_are_counted_by_the_hour(log):
     for _ in range(3):
         await log.log.count_ignored("2", Reason.BOT_AUTHOR)
     await log.log.count_ignored("2", Reason.OWN_MESSAGE)
-    assert log.rows("SELECT channel_id, reason, count FROM ignored_message ORDER BY reason") == [
-        ("2", "bot_author", 3),
-        ("2", "own_message", 1),
+    await log.clock.advance(3600)
+    await log.log.count_ignored("2", Reason.OWN_MESSAGE)
+    hour = log.clock.now_us() // 3_600_000_000 * 3_600_000_000
+    assert log.rows("SELECT channel_id, reason, hour_us, count FROM ignored_message ORDER BY hour_us, reason") == [
+        ("2", "bot_author", hour - 3_600_000_000, 3),
+        ("2", "own_message", hour - 3_600_000_000, 1),
+        ("2", "own_message", hour, 1),
     ]
 
 

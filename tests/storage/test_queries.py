@@ -3,7 +3,7 @@
 import pytest
 from builders import GONE, LogBuilder, base32
 
-from phasewalk.storage.health import fallback_stops, newest_us, period, process_before, processes
+from phasewalk.storage.health import fallback_stops, newest_us, period, process_at, processes
 from phasewalk.storage.queries import (
     covered_period,
     heat_of,
@@ -114,10 +114,10 @@ def test_a_bot_that_died_is_not_hidden_by_later_commands(builder: LogBuilder):
 def test_the_process_that_had_started_by_a_time(builder: LogBuilder):
     first = builder.process(age=100)
     builder.process(age=10)
-    found = process_before(builder.log, builder.at(50))
+    found = process_at(builder.log, builder.at(50))
     assert found is not None
     assert found.process_id == first
-    assert process_before(builder.log, builder.at(500)) is None
+    assert process_at(builder.log, builder.at(500)) is None
 
 
 def test_a_period_counts_what_started_in_it(builder: LogBuilder):
@@ -148,11 +148,22 @@ def test_a_period_counts_who_was_asked_and_what_was_ignored(builder: LogBuilder)
     builder.attempt(old, 1, started_us=builder.at(200_000))
     for reason, count, age in (("paused", 2, 10), ("bot_author", 9, 10), ("own_message", 99, 200_000)):
         builder.insert(
-            "ignored_message", process_id=1, channel_id="1", reason=reason, count=count, last_us=builder.at(age)
-        )
+            "ignored_message", process_id=1, channel_id="1", reason=reason, count=count, last_us=builder.at(age),
+            hour_us=builder.at(age),
+        )  # fmt: skip
     found = period(builder.log, builder.at(86_400), builder.at(3600))
     assert found.asked == (("one/m-one", 2, 1),)
     assert found.ignored == (("bot_author", 9), ("paused", 2))
+
+
+def test_a_period_counts_answers_in_the_same_words(builder: LogBuilder):
+    said = {"channel_id": "1", "role": "assistant", "author_id": "", "author": ""}
+    for text, age in (("I cannot help.", 10), ("I cannot help.", 20), ("Four.", 30), ("I cannot help.", 4000)):
+        builder.insert("message", text=text, at_us=builder.at(age), **said)
+    builder.insert("message", text="I cannot help.", at_us=builder.at(5), state="failed", **said)
+    builder.insert("message", text="I cannot help.", at_us=builder.at(5), **{**said, "role": "user"})
+    assert period(builder.log, 0, builder.at(3600)).repeated == (2, 3)
+    assert period(builder.log, 0, builder.at(1)).repeated == (0, 0)
 
 
 def test_the_rules_by_which_fallback_ended_are_counted_by_turn(builder: LogBuilder):

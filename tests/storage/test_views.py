@@ -11,6 +11,7 @@ from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Cause, Decision, Outcome
+from phasewalk.storage.guide import TABLES
 
 VIEWS = (
     "effects", "effects_in_doubt", "stuck_turns", "turn_timeline", "attempt_tree", "fallback_stops", "silent_turns",
@@ -43,6 +44,14 @@ async def test_a_view_can_be_asked_of_an_empty_log(log, view: str):
 @pytest.mark.parametrize("view", VIEWS)
 async def test_every_instant_of_a_view_stands_there_as_text_too(log, view: str):
     columns = {row[1] for row in log.rows(f"PRAGMA table_xinfo({view})")}
+    instants = {column for column in columns if column.endswith("_us")}
+    assert {column.removesuffix("_us") for column in instants} <= columns
+
+
+@pytest.mark.spec("LOG-06")
+@pytest.mark.parametrize("table", TABLES)
+async def test_every_instant_of_a_table_stands_there_as_text_too(log, table: str):
+    columns = {row[1] for row in log.rows(f"PRAGMA table_xinfo({table})")}
     instants = {column for column in columns if column.endswith("_us")}
     assert {column.removesuffix("_us") for column in instants} <= columns
 

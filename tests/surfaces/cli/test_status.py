@@ -31,8 +31,9 @@ def everything(builder: LogBuilder) -> None:
     builder.step(hanging, 1, "refused side_effects", "FB-02", {})
     for reason in ("own_message", "bot_author", "webhook_author", "duplicate", "paused", "nothing_to_do"):
         builder.insert(
-            "ignored_message", process_id=1, channel_id="1", reason=reason, count=100_000, last_us=builder.now_us
-        )
+            "ignored_message", process_id=1, channel_id="1", reason=reason, count=100_000, last_us=builder.now_us,
+            hour_us=builder.now_us,
+        )  # fmt: skip
     builder.insert("prune_log", at_us=1, what="turns", before_us=builder.at(DAY), rows=4)
     builder.insert("log_loss", at_us=builder.now_us, rows=3, what="no space")
 
@@ -69,6 +70,24 @@ def test_what_started_before_the_fault_is_told(builder: LogBuilder, look):
     builder.process(age=9000, command="feed")
     builder.turns(40, outcome="stopped", reason="candidates_exhausted", age=7200)
     assert re.search(r"\n  last start before it: process \d+ \(feed, version 0\.1\.0\), \d{4}-", look("status").out)
+    assert "it changed" not in look("status").out
+
+
+@pytest.mark.spec("OPS-11")
+def test_what_that_start_changed_is_told(builder: LogBuilder, look):
+    first, second = builder.process(age=9900), builder.process(age=9000)
+    configurations = {
+        first: '{"bot":{"name":"a"},"candidates":["one/m","two/m"],"limits":{"turn":360.0,"tool":60}}',
+        second: '{"bot":{"name":"b"},"candidates":["one/m","three/m"],"limits":{"turn":20.0,"tool":60}}',
+    }
+    for number, body in configurations.items():
+        builder.insert("configuration", hash=str(number), body=body, first_seen_us=1)
+        builder.log.execute("UPDATE process SET configuration_hash = process_id WHERE process_id = ?", (number,))
+    builder.turns(40, outcome="stopped", reason="candidates_exhausted", age=7200)
+    answer = look("status")
+    assert "  it changed bot.name a -> b; candidates -two/m +three/m; 1 more" in answer.lines
+    (item,) = look("status", "--json").items
+    assert item["changed"]["changes"][2] == {"what": "limits.turn", "before": 360.0, "after": 20.0}
 
 
 @pytest.mark.spec("OPS-11", "OPS-13")
@@ -81,10 +100,11 @@ def test_an_unclear_case_has_the_status_of_what_cannot_be_told(builder: LogBuild
 
 @pytest.mark.spec("OPS-11")
 def test_few_turns_and_none_are_counted_without_a_verdict(builder: LogBuilder, look):
-    assert look("status").lines[0] == "NO TURNS: none in the last 24 h"
+    nothing = look("status")
+    assert (nothing.status, nothing.lines[0]) == (4, "NO TURNS: none in the last 24 h")
     builder.turn()
     answer = look("status")
-    assert (answer.status, answer.lines[0]) == (0, "TOO FEW TURNS: 1 in the last 24 h, a verdict needs 20")
+    assert (answer.status, answer.lines[0]) == (4, "TOO FEW TURNS: 1 in the last 24 h, a verdict needs 20")
 
 
 @pytest.mark.spec("OPS-11")
@@ -93,7 +113,7 @@ def test_a_stuck_turn_is_no_question_of_numbers(builder: LogBuilder, look):
     builder.enter(builder.turn(outcome=None, phase="classify"), "classify", 0)
     answer = look("status")
     assert answer.status == 1
-    assert answer.lines[0] == "NOT WELL: 1 turn is not moving, 1 of them since their process died"
+    assert answer.lines[0] == "NOT WELL: 1 turn is not moving since its process died"
     assert answer.lines[-1] == "next: phasewalk stuck"
 
 

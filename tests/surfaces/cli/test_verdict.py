@@ -20,7 +20,7 @@ def group(outcome: str, turns: int, *, reason: str = "ok", **changes: object) ->
 def evidence(*groups: Group, stuck=(), processes=(), **changes: object) -> Evidence:
     values = {
         "since_us": NOW - 86_400 * SECOND, "groups": groups, "running": 0, "got_nothing": 0, "in_doubt": 0,
-        "ignored": (), "asked": (Asked("one/m", 1, 0),), "rows_lost": 0,
+        "ignored": (), "ignored_lately": (), "heard_us": NOW, "repeated": (0, 0), "asked": (Asked("one/m", 1, 0),), "rows_lost": 0,
     }  # fmt: skip
     return Evidence(NOW, Period(**{**values, **changes}), "the last 24 h", tuple(stuck), tuple(processes))
 
@@ -30,6 +30,7 @@ def process(state: str, *, command: str = "bot", silent: int = 0) -> Process:
     return Process(1, "h", 4711, command, "0.1.0", NOW, NOW - silent * SECOND, ended, ended and "finished", state)
 
 
+LONG_AGO = NOW - 5 * 3600 * SECOND
 WELL = group("answered", 100, addressed=100)
 
 FAULTS = {
@@ -41,6 +42,13 @@ FAULTS = {
     "ignoring": (
         evidence(ignored=(("bot_author", 45), ("own_message", 5))),
         "every message is ignored, 45 of 50 for bot_author",
+    ),
+    "canned words": (evidence(WELL, repeated=(9, 12)), "9 of 12 answers of the last hour are the same words"),
+    "ignoring lately": (
+        evidence(
+            WELL, ignored=(("own_message", 90), ("paused", 14)), ignored_lately=(("paused", 12),), heard_us=LONG_AGO
+        ),
+        "every message of the last hour is ignored, 12 of 12 for paused",
     ),
     "hanging": (evidence(WELL, stuck=[Stuck("deadline_passed", NOW)]), "1 turn is not moving"),
     "failing": (
@@ -97,7 +105,7 @@ def test_what_stops_everything_is_told_first_and_the_others_after_it():
     found = evidence(group("stopped", 50), stuck=[Stuck("process_gone", NOW - SECOND)], processes=[process("gone")])
     causes = [cause.what for cause in judge(found).causes]
     assert causes[0] == "process 4711 (bot) died without a word"
-    assert causes[1] == "1 turn is not moving, 1 of them since their process died"
+    assert causes[1] == "1 turn is not moving since its process died"
     assert causes[2].startswith("50 of 50 turns")
 
 
@@ -118,6 +126,14 @@ WELL_ENOUGH = {
     "a bot on another host": evidence(WELL, processes=[process("unknown", silent=60)]),
     "a bot that lives": evidence(WELL, processes=[process("alive", silent=60)]),
     "some ignored": evidence(WELL, ignored=(("bot_author", 45),)),
+    "many ignored, and one heard": evidence(WELL, ignored_lately=(("paused", 45),), heard_us=NOW - 3500 * SECOND),
+    "some answers alike": evidence(WELL, repeated=(6, 12)),
+    "few answers": evidence(WELL, repeated=(9, 9)),
+    "a quiet hour": evidence(WELL, ignored_lately=(("paused", 9),), heard_us=LONG_AGO),
+    "machines only": evidence(WELL, ignored_lately=(("bot_author", 45), ("own_message", 9)), heard_us=LONG_AGO),
+    "most are always ignored": evidence(
+        WELL, ignored=(("paused", 212),), ignored_lately=(("paused", 12),), heard_us=LONG_AGO
+    ),
 }
 
 
