@@ -27,6 +27,7 @@ from phasewalk.surfaces.cli.where import opened_log
 
 STATUS = {"WELL": Exit.OK, "NOT WELL": Exit.CONDITION}
 """What is no verdict, for lack of turns or of clearness, has the status of what cannot be told."""
+A_DAY = "the last 24 h"
 COLOURS = {"WELL": "32", "NOT WELL": "31"}
 SHOWN_OUTCOMES = 5
 SHOWN_CAUSES = 2
@@ -88,7 +89,7 @@ def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
     evidence = Evidence(
         now_us=now,
         period=period(log, since, now - HOUR_US),
-        span="the whole log" if old else "the last 24 h",
+        span="the whole log" if old else A_DAY,
         stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck_turns(log)),
         processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
     )
@@ -150,14 +151,20 @@ def _value(value: object) -> str:
 
 
 def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
-    """How turns ended, beside the total; the commonest first."""
-    yield f"{'turns':<16}{'last hour':>10}{span.removeprefix('the '):>16}"
+    """How turns ended, the last hour beside a usual one and the total; the commonest first."""
+    yield f"{'turns':<16}{'last hour':>10}{'usual hour':>14}{span.removeprefix('the '):>16}"
     counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *_by_outcome(groups)]
-    for name, lately, turns in counted[: SHOWN_OUTCOMES + 1]:
-        yield f"  {name:<14}{lately:>10}{turns:>16}"
-    rest = counted[SHOWN_OUTCOMES + 1 :]
+    shown, rest = counted[: SHOWN_OUTCOMES + 1], counted[SHOWN_OUTCOMES + 1 :]
     if rest:
-        yield f"  {'others':<14}{sum(line[1] for line in rest):>10}{sum(line[2] for line in rest):>16}"
+        shown.append(("others", sum(line[1] for line in rest), sum(line[2] for line in rest)))
+    for name, lately, turns in shown:
+        usual = _usual(lately, turns, span)
+        yield f"  {name:<14}{lately:>10}{'-' if usual is None else f'{usual:.1f}':>14}{turns:>16}"
+
+
+def _usual(lately: int, turns: int, span: str) -> float | None:
+    """What an hour holds on average, the last one left out; None where the span is not a day."""
+    return None if span != A_DAY else round((turns - lately) / 23, 1)
 
 
 def _by_outcome(groups: Iterable[Group]) -> list[tuple[str, int, int]]:
@@ -208,6 +215,7 @@ def _item(picture: Picture) -> Row:
         "newest": rfc3339(picture.newest_us),
         "outcomes": {name: turns for name, _, turns in counted},
         "last_hour": {name: lately for name, lately, _ in counted if lately},
+        "usual_hour": {name: _usual(lately, turns, evidence.span) for name, lately, turns in counted},
         "running": found.running,
         "stuck": len(evidence.stuck),
         "got_nothing": found.got_nothing,

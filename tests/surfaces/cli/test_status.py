@@ -136,14 +136,17 @@ def test_turns_before_the_last_day_are_not_counted(builder: LogBuilder, look):
 
 
 @pytest.mark.spec("OPS-11")
-def test_outcomes_stand_beside_the_total_for_an_hour_and_a_day(builder: LogBuilder, look):
+def test_outcomes_of_the_last_hour_stand_beside_a_usual_one_and_the_day(builder: LogBuilder, look):
     answered(builder, 20)
     builder.turns(10, age=7200, outcome="silent", reason="answer_not_needed")
     lines = look("status").lines
     table = [line.split() for line in lines[lines.index("") + 1 :][:4]]
     assert table == [
-        ["turns", "last", "hour", "last", "24", "h"], ["all", "20", "30"], ["answered", "20", "20"], ["silent", "0", "10"],
+        ["turns", "last", "hour", "usual", "hour", "last", "24", "h"],
+        ["all", "20", "0.4", "30"], ["answered", "20", "0.0", "20"], ["silent", "0", "0.4", "10"],
     ]  # fmt: skip
+    (item,) = look("status", "--json").items
+    assert item["usual_hour"] == {"answered": 0.0, "silent": 0.4}
 
 
 @pytest.mark.spec("OPS-11")
