@@ -150,7 +150,7 @@ _STUCK = (
     "SELECT t.turn_id, t.phase, s.rule, s.value, s.threshold,"
     " coalesce(s.since_us, e.at_us, t.started_us) AS since_us, coalesce(s.since, e.at, t.started) AS since,"
     " t.kind, t.channel_id, t.channel_name, t.user_id, t.user_name, t.addressed,"
-    " p.process_id, p.host, p.pid, p.pid_started,"
+    " CAST(p.process_id AS TEXT) AS process_id, p.host, p.pid, p.pid_started,"
     " round((julianday('now') - 2440587.5) * 86400.0 - p.heartbeat_us / 1000000.0, 3) AS heartbeat_age"
     " FROM turn AS t JOIN process AS p ON p.process_id = t.process_id"
     " LEFT JOIN phase_event AS e ON e.turn_id = t.turn_id AND e.seq = ("

@@ -57,7 +57,7 @@ def _head(log: sqlite3.Connection, turn_id: str) -> Row:
 def _process(log: sqlite3.Connection, turn_id: str) -> Row:
     return rows(
         log,
-        "SELECT p.process_id, p.host, p.pid, p.command, p.version FROM turn AS t"
+        "SELECT CAST(p.process_id AS TEXT) AS process_id, p.host, p.pid, p.command, p.version FROM turn AS t"
         " JOIN process AS p ON p.process_id = t.process_id WHERE t.turn_id = ?",
         (turn_id,),
     )[0]

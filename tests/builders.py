@@ -37,8 +37,9 @@ class LogBuilder:
         self.path = path
         self.now_us = time.time_ns() // 1000
         self.log: sqlite3.Connection = open_for_writing(path)
-        self.insert(
-            "machine", hash=TURN_TABLE.digest, name="turn", body=json_of(TURN_TABLE.as_document()), first_seen_us=1
+        self.log.execute(
+            "INSERT OR IGNORE INTO machine (hash, name, body, first_seen_us) VALUES (?, 'turn', ?, 1)",
+            (TURN_TABLE.digest, json_of(TURN_TABLE.as_document())),
         )
         self._turns = 0
         self._effects = 0

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
+    "tail": ("tail", "What is happening now, event by event."),
     "search": ("search", "Where something was said, in any language, by any characters."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "sql": ("sql", "Ask the log in SQL, read-only."),

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import select
 import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -35,9 +36,9 @@ def print_items(
     *,
     jsonl: bool,
     truncated: bool = False,
-) -> None:
-    """One object with all keys, or one object a line."""
-    _print(items, None if jsonl else coverage(log), jsonl=jsonl, truncated=truncated)
+) -> bool:
+    """One object with all keys, or one object a line; whether somebody still reads."""
+    return _print(items, None if jsonl else coverage(log), jsonl=jsonl, truncated=truncated)
 
 
 def print_plain_items(items: Iterable[Any], *, jsonl: bool) -> None:
@@ -45,10 +46,9 @@ def print_plain_items(items: Iterable[Any], *, jsonl: bool) -> None:
     _print(items, None, jsonl=jsonl, truncated=False)
 
 
-def _print(items: Iterable[Any], covered: object, *, jsonl: bool, truncated: bool) -> None:
+def _print(items: Iterable[Any], covered: object, *, jsonl: bool, truncated: bool) -> bool:
     if jsonl:
-        emit(json_text(item) for item in items)
-        return
+        return emit(json_text(item) for item in items)
     document = {
         "schema_version": SCHEMA_VERSION,
         "as_of": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
@@ -56,7 +56,7 @@ def _print(items: Iterable[Any], covered: object, *, jsonl: bool, truncated: boo
         "truncated": truncated,
         "items": list(items),
     }
-    emit([json_text(document, indent=2)])
+    return emit([json_text(document, indent=2)])
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -85,8 +85,8 @@ def json_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="One JSON object.")(command)
 
 
-def emit(lines: Iterable[str]) -> None:
-    """Write lines to standard output and see that they arrive.
+def emit(lines: Iterable[str]) -> bool:
+    """Write lines to standard output and see that they arrive; whether somebody still reads.
 
     A closed pipe is quiet; raises `CommandError` (unreadable) when the output cannot be written for another reason.
     """
@@ -102,6 +102,18 @@ def emit(lines: Iterable[str]) -> None:
         if error.errno not in (errno.EPIPE, errno.EINVAL):
             said = f"standard output cannot be written ({error.strerror})"
             raise CommandError(said, Exit.UNREADABLE) from error
+        return False
+    return True
+
+
+def read_on() -> bool:
+    """Whether the reader of standard output is still there, as far as the system tells without writing."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return not poll.poll(0)
+    except (AttributeError, OSError, ValueError):
+        return True
 
 
 def _turn_off(out: object) -> None:

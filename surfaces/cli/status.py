@@ -236,5 +236,5 @@ def _start(start: Start) -> Row:
 
 def _process(process: Process) -> Row:
     times = ("started_us", "heartbeat_us", "ended_us")
-    told = process._asdict()
+    told = {**process._asdict(), "process_id": str(process.process_id)}
     return {name.removesuffix("_us"): rfc3339(value) if name in times else value for name, value in told.items()}

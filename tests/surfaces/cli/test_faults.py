@@ -1,6 +1,5 @@
 """The first screen names each of the six faults in a month of a busy bot, and is not alarmed by a healthy one."""
 
-import sys
 import time
 from pathlib import Path
 

@@ -19,6 +19,7 @@ PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
 COMMAND_LINES = [
     ["status"], ["list"], ["show", "last"], ["stuck"], ["sql"], ["sql", "SELECT * FROM turn"],
     ["status", "--json"], ["list", "--json", "--content"], ["show", "last", "--json", "--detail"], ["stuck", "--json"],
+    ["tail"], ["tail", "--json"],
 ]  # fmt: skip
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\n\r\u202egnp\u2066\x9b31m漢字🤞"
 HEAVY = ("openai", "discord", "pydantic", "transitions", "attrs", "attr", "rich", "sqlite_utils", "asyncio")
@@ -42,7 +43,7 @@ def test_looking_imports_nothing_heavy(builder: LogBuilder, arguments):
 @pytest.mark.spec("OPS-15")
 @pytest.mark.parametrize("arguments", COMMAND_LINES, ids=" ".join)
 def test_looking_works_on_a_copy_in_a_folder_that_cannot_be_written(builder: LogBuilder, process, tmp_path, arguments):
-    builder.turn()
+    builder.turns(20)  # enough for a verdict
     builder.close()  # the copy is one file
     folder = tmp_path / "evidence"
     folder.mkdir()
@@ -62,13 +63,13 @@ def test_looking_works_on_a_copy_in_a_folder_that_cannot_be_written(builder: Log
 
 @pytest.mark.spec("OPS-15", "LOG-14")
 def test_looking_goes_on_while_somebody_writes(builder: LogBuilder, look):
-    builder.turn()
+    builder.turns(20)
     builder.log.execute("BEGIN IMMEDIATE")
     builder.turn()
-    assert [look(*arguments).status for arguments in COMMAND_LINES] == [0] * len(COMMAND_LINES)
-    assert len(look("list", "--json").items) == 1
+    assert {look(*arguments).status for arguments in COMMAND_LINES} <= {0, 1}
+    assert len(look("list", "--json").items) == 20
     builder.log.execute("COMMIT")
-    assert len(look("list", "--json").items) == 2
+    assert len(look("list", "--json").items) == 21
 
 
 @pytest.mark.spec("OPS-13", "OPS-15")
@@ -133,7 +134,7 @@ def test_json_holds_what_was_written_and_is_harmless_all_the_same(builder: LogBu
 
 @pytest.mark.spec("OPS-14")
 @pytest.mark.parametrize("command", [["list", "--json"], ["show", "last", "--json"], ["stuck", "--json"],
-                                     ["status", "--json"], ["sql", "SELECT 1", "--json"], ["sql", "--json"]], ids=" ".join)  # fmt: skip
+                                     ["status", "--json"], ["sql", "SELECT 1", "--json"], ["sql", "--json"], ["tail", "--json"]], ids=" ".join)  # fmt: skip
 def test_the_object_around_the_items_is_always_the_same(builder: LogBuilder, look, command):
     builder.turn()
     document = look(*command).document
