@@ -16,6 +16,7 @@ from phasewalk.machine.diagram.overlay import PLAIN, Overlay
 from phasewalk.machine.summary_table import SUMMARY_TABLE
 from phasewalk.machine.table import Table
 from phasewalk.machine.turn_table import TURN_TABLE
+from phasewalk.surfaces.cli.completing import turn_names
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 
 TABLES = {table.name: table for table in (TURN_TABLE, SUMMARY_TABLE)}
@@ -30,7 +31,12 @@ PNG_ZOOM = 2.0
 )
 @click.argument("machine", type=click.Choice(list(TABLES)), default="turn")
 @click.option("--format", "form", type=click.Choice([*FORMATS, PNG]), default="text", show_default=True)
-@click.option("--turn", "name", help="Lay the path of this turn over it (id, prefix, last, message link).")
+@click.option(
+    "--turn",
+    "name",
+    shell_complete=turn_names,
+    help="Lay the path of this turn over it (id, prefix, last, message link).",
+)
 @click.option("--heat", is_flag=True, help="Lay over it how often each transition was taken.")
 @click.option("--since", help="With --heat: only turns from this time on (2026-11-30, 2h, 7d).")
 @click.option("--check", type=click.Path(path_type=Path), help="Compare FILE with the table instead of drawing.")

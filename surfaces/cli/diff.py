@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from phasewalk.storage.turn_view import turn_item
+from phasewalk.surfaces.cli.completing import turn_names
 from phasewalk.surfaces.cli.diff_sections import Item, differences
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.naming import one_turn
@@ -20,8 +21,8 @@ from phasewalk.surfaces.cli.where import opened_log
     epilog="\b\nExamples:\n  phasewalk diff last~1 last\n  phasewalk diff last~1 last --json\n\n"
     "\b\nExit codes: 0 they did the same, 1 they differ, 2 usage, 3 no such turn or several,\n4 the log cannot be read.",
 )
-@click.argument("one")
-@click.argument("other")
+@click.argument("one", shell_complete=turn_names)
+@click.argument("other", shell_complete=turn_names)
 @json_options
 @click.pass_obj
 def command(obj: dict[str, Any], /, *, one: str, other: str, as_json: bool, jsonl: bool) -> None:

@@ -10,6 +10,7 @@ import click
 from phasewalk.machine.words import Outcome
 from phasewalk.storage.queries import Row, list_turns, phase_names, reason_codes
 from phasewalk.storage.turn_document import text_of
+from phasewalk.surfaces.cli.completing import channels, one_of, phases, reasons
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import coloured, harmless, table, terminal_width, wrap
@@ -24,10 +25,22 @@ OUTCOMES = ("running", *map(str, Outcome))
     epilog='\b\nExamples:\n  phasewalk list --outcome stopped --since 2h\n  phasewalk list --where "attempts > 2" --json\n\n'
     "\b\nExit codes: 0 ok, also when nothing fits; 2 usage, 4 the log cannot be read.",
 )
-@click.option("--outcome", metavar="NAME", help="Only this outcome; 'running' for turns without an end.")
-@click.option("--reason", metavar="CODE", help="Only this reason, of the end or of the first failure.")
-@click.option("--phase", metavar="NAME", help="Only where the reason arose in this phase, or which are in it.")
-@click.option("--channel", metavar="NAME|ID", help="Only this channel.")
+@click.option(
+    "--outcome",
+    metavar="NAME",
+    shell_complete=one_of(OUTCOMES),
+    help="Only this outcome; 'running' for turns without an end.",
+)
+@click.option(
+    "--reason", metavar="CODE", shell_complete=reasons, help="Only this reason, of the end or of the first failure."
+)
+@click.option(
+    "--phase",
+    metavar="NAME",
+    shell_complete=phases,
+    help="Only where the reason arose in this phase, or which are in it.",
+)
+@click.option("--channel", metavar="NAME|ID", shell_complete=channels, help="Only this channel.")
 @click.option("--user", metavar="NAME|ID", help="Only this person.")
 @click.option("--model", metavar="NAME", help="Only turns that asked this model, provider or provider/model.")
 @click.option("--retrying", is_flag=True, help="Only turns that run and have repeated a model call or fallen back.")

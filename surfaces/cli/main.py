@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tail": ("tail", "What is happening now, event by event."),
     "search": ("search", "Where something was said, in any language, by any characters."),
     "diagram": ("diagram", "Draw a machine from its table."),
+    "completion": ("completion", "Let the shell complete commands and names of turns."),
     "sql": ("sql", "Ask the log in SQL, read-only."),
     "backup": ("backup", "Copy the log while the bot runs."),
     "restore": ("restore", "Put a checked copy in the place of the log."),

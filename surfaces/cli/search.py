@@ -9,6 +9,7 @@ import click
 
 from phasewalk.storage.queries import Row
 from phasewalk.storage.search import candidates, excerpt, holds, words_of
+from phasewalk.surfaces.cli.completing import channels
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
@@ -46,7 +47,7 @@ UNHEARD = {"in_doubt": " (nobody knows whether it arrived)", "failed": " (not de
     "\b\nExit codes: 0 found, 1 nothing found, 2 usage, 4 the log cannot be read.",
 )
 @click.argument("text", nargs=-1, required=True)
-@click.option("--channel", metavar="NAME|ID", help="Only this channel.")
+@click.option("--channel", metavar="NAME|ID", shell_complete=channels, help="Only this channel.")
 @click.option("--user", metavar="NAME|ID", help="Only what this person said or was answered.")
 @click.option("--since", metavar="TIME", help="Only from this time on: 2h, 7d, 2026-11-30, 2026-11-30T18:00.")
 @click.option("--until", metavar="TIME", help="Only before this time.")

@@ -6,6 +6,7 @@ import click
 
 from phasewalk.storage.queries import Row
 from phasewalk.storage.turn_view import turn_item
+from phasewalk.surfaces.cli.completing import turn_names
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.naming import names_of, one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
@@ -18,7 +19,7 @@ from phasewalk.surfaces.cli.where import opened_log
     epilog="\b\nExamples:\n  phasewalk show last\n  phasewalk show https://discord.com/channels/1/2/3 --detail\n\n"
     "\b\nExit codes: 0 ok, 2 usage, 3 no such turn or several, 4 the log cannot be read,\n5 something of what is asked for was pruned or lost.",
 )
-@click.argument("turns", nargs=-1, required=True)
+@click.argument("turns", nargs=-1, required=True, shell_complete=turn_names)
 @click.option("--detail", is_flag=True, help="Also the texts: prompts, responses, arguments, results.")
 @json_options
 @zone_options

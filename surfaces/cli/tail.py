@@ -9,6 +9,7 @@ import click
 
 from phasewalk.storage.events import Newest, before_newest, events_since, newest, newest_until, oldest
 from phasewalk.storage.queries import Row
+from phasewalk.surfaces.cli.completing import channels
 from phasewalk.surfaces.cli.exits import CommandError
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, json_text, print_items, read_on
 from phasewalk.surfaces.cli.render import coloured, harmless, pad, terminal_width, wrap
@@ -30,7 +31,7 @@ TIME, TURN, PHASE = 23, 14, 17
 @click.option("-f", "--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
 @click.option("--since-id", type=click.IntRange(min=0), metavar="ID", help="Everything after this event.")
 @click.option("-n", "--lines", type=click.IntRange(0, 10**9), default=20, show_default=True, help="The newest so many.")
-@click.option("--channel", metavar="NAME|ID", help="Only this channel.")
+@click.option("--channel", metavar="NAME|ID", shell_complete=channels, help="Only this channel.")
 @json_options
 @zone_options
 @click.pass_obj

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from phasewalk.storage.turn_view import turn_item
+from phasewalk.surfaces.cli.completing import turn_names
 from phasewalk.surfaces.cli.naming import names_of, one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.show import end_incomplete
@@ -17,7 +18,7 @@ from phasewalk.surfaces.cli.why_lines import why_item, why_lines
     epilog="\b\nExamples:\n  phasewalk why last\n  phasewalk why https://discord.com/channels/1/2/3\n\n"
     "\b\nExit codes: 0 ok, 2 usage, 3 no such turn or several, 4 the log cannot be read,\n5 something of what is asked for was pruned or lost.",
 )
-@click.argument("turns", nargs=-1, required=True)
+@click.argument("turns", nargs=-1, required=True, shell_complete=turn_names)
 @json_options
 @zone_options
 @click.pass_obj
