@@ -6,6 +6,8 @@ and the old one stays for reading. Bodies of model calls are mostly skeleton; th
 
 import zlib
 
+from phasewalk.machine.errors import UnreadableLogError
+
 PLAIN = "utf-8"
 PACKED = "zlib-1"
 """zlib with `DICTIONARY`; to read it elsewhere: `zlib.decompressobj(zdict=DICTIONARY)`."""
@@ -45,9 +47,12 @@ def packed(body: bytes) -> tuple[str, bytes]:
 
 
 def unpacked(encoding: str, body: bytes) -> str:
-    """The text of a stored body; raises `ValueError` for an encoding of a newer version."""
-    if encoding == PLAIN:
-        return body.decode()
-    if encoding == PACKED:
-        return zlib.decompressobj(zdict=DICTIONARY).decompress(body).decode()
-    raise ValueError(f"payload encoding {encoding!r}; this version reads {PLAIN} and {PACKED}")
+    """The text of a stored body; raises `UnreadableLogError` for a damaged one, or an encoding of a newer version."""
+    try:
+        if encoding == PLAIN:
+            return body.decode()
+        if encoding == PACKED:
+            return zlib.decompressobj(zdict=DICTIONARY).decompress(body).decode()
+    except (zlib.error, UnicodeDecodeError) as error:
+        raise UnreadableLogError(f"a stored text is damaged ({error})") from error
+    raise UnreadableLogError(f"payload encoding {encoding!r}; this version reads {PLAIN} and {PACKED}")

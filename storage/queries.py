@@ -146,6 +146,13 @@ def list_turns(
     return rows(connection, sql, asked)
 
 
+def turns_between(connection: sqlite3.Connection, since_us: int | None, until_us: int | None) -> list[str]:
+    """The turns that began in a period, oldest first; None leaves it open."""
+    since, until = since_us or 0, until_us if until_us is not None else 2**62
+    sql = "SELECT turn_id FROM turn WHERE turn_id >= ? AND started_us >= ? AND started_us < ? ORDER BY turn_id"
+    return _ids(connection.execute(sql, (id_floor(since), since, until)))
+
+
 _STUCK = (
     "SELECT t.turn_id, t.phase, s.rule, s.value, s.threshold,"
     " coalesce(s.since_us, e.at_us, t.started_us) AS since_us, coalesce(s.since, e.at, t.started) AS since,"

@@ -1,6 +1,6 @@
 """What pruning and forgetting share: whole turns deleted, and which texts nobody refers to any more (LOG-11).
 
-Owns how a turn is deleted with all that belongs to it, and what refers to a payload. Decides nothing about age or
+Owns how a turn is deleted with all that belongs to it. Decides nothing about age or
 persons. Invariants: a turn is deleted whole or not at all; a text that a running process may refer to without
 storing it again is not taken away.
 """
@@ -8,12 +8,13 @@ storing it again is not taken away.
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from phasewalk.storage.backup import live_processes
 from phasewalk.storage.health import Process
 from phasewalk.storage.phase_log import KNOWN_PAYLOADS
 from phasewalk.storage.queries import id_floor
+from phasewalk.storage.references import IN_TURNS, parts, references
 from phasewalk.storage.search import take_in
 
 BATCH = 100
@@ -31,32 +32,19 @@ REMEMBERED = 2 * KNOWN_PAYLOADS
 RECENT_US = 600_000_000
 """Turns that began so shortly before a plan was made may have gone on since."""
 
-_IN = "(SELECT value FROM json_each(:turns))"
-_DETAIL = "CASE WHEN detail LIKE '%\"payload\"%' AND json_valid(detail) THEN detail END"
-_REFERENCES = (
-    f"SELECT text_digest FROM turn WHERE turn_id IN {_IN}"  # noqa: S608 - pieces of this file, values bound
-    f" UNION SELECT request_digest FROM attempt WHERE turn_id IN {_IN}"
-    f" UNION SELECT response_digest FROM attempt WHERE turn_id IN {_IN}"
-    f" UNION SELECT arguments_digest FROM tool_call WHERE turn_id IN {_IN}"
-    f" UNION SELECT result_digest FROM tool_call WHERE turn_id IN {_IN}"
-    f" UNION SELECT part.value FROM phase_event AS e, json_tree({_DETAIL}) AS part"
-    f"  WHERE e.turn_id IN {_IN} AND part.key = 'payload' AND part.type = 'text'"
-    f" UNION SELECT part.value FROM effect AS f JOIN effect_event AS e ON e.effect_id = f.effect_id,"
-    f"  json_tree({_DETAIL}) AS part WHERE f.turn_id IN {_IN} AND part.key = 'payload' AND part.type = 'text'"
-)
 _LINE = (
     "WITH RECURSIVE line (turn_id) AS (SELECT value FROM json_each(?) UNION"
     " SELECT t.turn_id FROM turn AS t JOIN line ON t.parent_turn_id = line.turn_id) SELECT turn_id FROM line"
 )
 _OF_TURN = (
-    f"DELETE FROM effect_event WHERE effect_id IN (SELECT effect_id FROM effect WHERE turn_id IN {_IN})",  # noqa: S608 - as above
+    f"DELETE FROM effect_event WHERE effect_id IN (SELECT effect_id FROM effect WHERE turn_id IN {IN_TURNS})",  # noqa: S608 - as above
     *(
-        f"DELETE FROM {table} WHERE turn_id IN {_IN}"  # noqa: S608 - as above
+        f"DELETE FROM {table} WHERE turn_id IN {IN_TURNS}"  # noqa: S608 - as above
         for table in ("effect", "phase_event", "attempt", "fallback_step", "tool_call", "circuit_failure", "summary")
     ),
-    f"DELETE FROM approval WHERE turn_id IN {_IN} OR used_turn_id IN {_IN}",  # noqa: S608 - as above
-    f"UPDATE log_loss SET turn_id = NULL WHERE turn_id IN {_IN}",  # noqa: S608 - as above
-    f"DELETE FROM turn WHERE turn_id IN {_IN}",  # noqa: S608 - as above
+    f"DELETE FROM approval WHERE turn_id IN {IN_TURNS} OR used_turn_id IN {IN_TURNS}",  # noqa: S608 - as above
+    f"UPDATE log_loss SET turn_id = NULL WHERE turn_id IN {IN_TURNS}",  # noqa: S608 - as above
+    f"DELETE FROM turn WHERE turn_id IN {IN_TURNS}",  # noqa: S608 - as above
 )
 _STUB = (
     "UPDATE message SET turn_id = NULL, channel_id = '', role = 'tool', author_id = '', author = '', text = '',"
@@ -83,21 +71,6 @@ def in_turn(connection: sqlite3.Connection, work: Work) -> int:
     connection.execute("COMMIT")
     time.sleep(BREATH)
     return done
-
-
-def parts(whole: Sequence[str], size: int) -> Iterator[list[str]]:
-    """`whole` in pieces of at most `size`."""
-    for at in range(0, len(whole), size):
-        yield list(whole[at : at + size])
-
-
-def references(log: sqlite3.Connection, turn_ids: Iterable[str]) -> set[str]:
-    """The digests of all texts that these turns refer to."""
-    found: set[str] = set()
-    for some in parts(list(turn_ids), 5000):
-        rows = log.execute(_REFERENCES, {"turns": json.dumps(some)})
-        found.update(str(digest) for (digest,) in rows if digest is not None)
-    return found
 
 
 def with_descendants(log: sqlite3.Connection, turn_ids: Sequence[str]) -> list[str]:
@@ -135,7 +108,7 @@ def used_since(log: sqlite3.Connection, planned_us: int) -> set[str]:
 def delete_turns(connection: sqlite3.Connection, turn_ids: Sequence[str]) -> int:
     """Delete turns with all that belongs to them, inside the transaction that is open; how many there were."""
     turns = json.dumps(list(turn_ids))
-    delete_messages(connection, f"turn_id IN {_IN}", {"turns": turns})
+    delete_messages(connection, f"turn_id IN {IN_TURNS}", {"turns": turns})
     count = 0
     for statement in _OF_TURN:
         count = connection.execute(statement, {"turns": turns}).rowcount

@@ -20,6 +20,7 @@ from phasewalk.storage.backup import InUseError, live_processes, told
 from phasewalk.storage.compression import packed, unpacked
 from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.operators import PATIENCE_MS, Action, change
+from phasewalk.storage.references import parts, references
 from phasewalk.storage.retention import (
     BATCH,
     delete_messages,
@@ -28,8 +29,6 @@ from phasewalk.storage.retention import (
     fill_index,
     ids,
     in_turn,
-    parts,
-    references,
     remembered,
     with_descendants,
 )

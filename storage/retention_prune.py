@@ -16,6 +16,7 @@ from phasewalk.machine.documents import json_of
 from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.health import Process
 from phasewalk.storage.operators import PATIENCE_MS, Action, change
+from phasewalk.storage.references import parts, references
 from phasewalk.storage.retention import (
     BATCH,
     PAYLOADS,
@@ -25,8 +26,6 @@ from phasewalk.storage.retention import (
     fill_index,
     ids,
     in_turn,
-    parts,
-    references,
     remembered,
     used_since,
 )

@@ -89,8 +89,9 @@ def _attempts(log: sqlite3.Connection, turn_id: str) -> list[Row]:
 def _tools(log: sqlite3.Connection, turn_id: str) -> list[Row]:
     return rows(
         log,
-        "SELECT call_id, name, status, reason, round, effect, started, round((ended_us - started_us) / 1000.0, 3)"
-        " AS took_ms FROM tool_call WHERE turn_id = ? ORDER BY round, length(call_id), call_id",
+        "SELECT call_id, name, status, reason, round, effect, started_us, started,"
+        " round((ended_us - started_us) / 1000.0, 3) AS took_ms FROM tool_call WHERE turn_id = ?"
+        " ORDER BY round, length(call_id), call_id",
         (turn_id,),
     )
 

@@ -14,7 +14,7 @@ from phasewalk.surfaces.cli.naming import one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import lasting
-from phasewalk.surfaces.cli.where import opened_log
+from phasewalk.surfaces.cli.where import from_option, opened_log
 
 
 @click.command(
@@ -23,6 +23,7 @@ from phasewalk.surfaces.cli.where import opened_log
 )
 @click.argument("one", shell_complete=turn_names)
 @click.argument("other", shell_complete=turn_names)
+@from_option
 @json_options
 @click.pass_obj
 def command(obj: dict[str, Any], /, *, one: str, other: str, as_json: bool, jsonl: bool) -> None:

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("search", "Where something was said, in any language, by any characters."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "completion": ("completion", "Let the shell complete commands and names of turns."),
+    "export": ("export", "Turns for other programs: JSON lines, traces, CSV."),
     "sql": ("sql", "Ask the log in SQL, read-only."),
     "backup": ("backup", "Copy the log while the bot runs."),
     "restore": ("restore", "Put a checked copy in the place of the log."),

@@ -39,12 +39,22 @@ def _ambiguous(log: sqlite3.Connection, name: str, found: list[str]) -> NoReturn
     raise CommandError("\n".join([f"'{name}' may mean:", *map(harmless, lines), *more]), Exit.NOT_FOUND)
 
 
+def _named_by(line: str) -> str:
+    """The turn that a line is about: of a line of `--jsonl`, or of one that begins with an id."""
+    if line.startswith("{"):
+        try:
+            return str(json.loads(line)["turn_id"])
+        except (ValueError, KeyError):
+            raise CommandError("a line on standard input is JSON without a 'turn_id'", Exit.NOT_FOUND) from None
+    return line.split(maxsplit=1)[0]
+
+
 def names_of(arguments: Iterable[str]) -> list[str]:
-    """The names that are typed; `-` stands for the first word of each line on standard input."""
+    """The names that are typed; `-` stands for the first word of each line on standard input, or its `turn_id`."""
     names: list[str] = []
     for argument in arguments:
         if argument == "-":
-            names += [line.split()[0] for line in sys.stdin if line.strip()]
+            names += [_named_by(line) for line in sys.stdin if line.strip()]
         else:
             names.append(argument)
     if not names:

@@ -4,6 +4,7 @@ Owns the object around the items and the writing to standard output. Knows nothi
 Invariant: a reader that goes away is no error and changes no exit status.
 """
 
+import csv
 import errno
 import io
 import json
@@ -12,8 +13,9 @@ import re
 import select
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,6 +25,8 @@ from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.times import Zone
 
 SCHEMA_VERSION = 1
+_CSV_END = "\r\n"
+"""What ends a line is what gets quoted inside a cell."""
 
 _MISCHIEF = re.compile(
     "[\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
@@ -104,6 +108,36 @@ def emit(lines: Iterable[str]) -> bool:
             raise CommandError(said, Exit.UNREADABLE) from error
         return False
     return True
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """Lines of CSV without their ends; a cell that holds a line break of any kind is quoted."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator=_CSV_END)
+    for row in rows:
+        writer.writerow(row)
+        yield buffer.getvalue().removesuffix(_CSV_END)
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def write_lines(lines: Iterable[str], output: Path | None) -> None:
+    """To standard output, or to a file: whole, or the file stays as it is.
+
+    Raises `CommandError` (usage) when the file cannot be written.
+    """
+    if output is None:
+        emit(lines)
+        return
+    part = output.with_name(f"{output.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        part.replace(output)
+    except OSError as error:
+        raise CommandError(f"{output}: cannot be written ({error.strerror})", Exit.USAGE) from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_on() -> bool:

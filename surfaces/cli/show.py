@@ -12,7 +12,7 @@ from phasewalk.surfaces.cli.naming import names_of, one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.show_lines import turn_lines
 from phasewalk.surfaces.cli.times import now_us, zone_of, zone_options
-from phasewalk.surfaces.cli.where import opened_log
+from phasewalk.surfaces.cli.where import from_option, opened_log
 
 
 @click.command(
@@ -21,6 +21,7 @@ from phasewalk.surfaces.cli.where import opened_log
 )
 @click.argument("turns", nargs=-1, required=True, shell_complete=turn_names)
 @click.option("--detail", is_flag=True, help="Also the texts: prompts, responses, arguments, results.")
+@from_option
 @json_options
 @zone_options
 @click.pass_obj

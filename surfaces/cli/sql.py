@@ -1,7 +1,5 @@
 """`phasewalk sql`: the log in SQL, read-only."""
 
-import csv
-import io
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +9,7 @@ import click
 
 from phasewalk.storage.guide import QueryError, asked, relations
 from phasewalk.surfaces.cli.exits import CommandError, Exit
-from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.output import csv_lines, emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import harmless, table, terminal_width
 from phasewalk.surfaces.cli.where import database_path, opened_log
 
@@ -73,13 +71,7 @@ def _table(names: Sequence[str], rows: Iterable[Row]) -> list[str]:
 def _csv_lines(names: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
     """Lines of CSV; control characters are data for a program and shown as text on a terminal."""
     show = str if terminal_width() is None else harmless
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")  # a line break inside a cell is quoted because it is this one
-    for row in _with_head(names, rows):
-        writer.writerow([_plain(cell) for cell in row])
-        yield show(buffer.getvalue()[:-1])
-        buffer.seek(0)
-        buffer.truncate()
+    return map(show, csv_lines([_plain(cell) for cell in row] for row in _with_head(names, rows)))
 
 
 def _with_head(names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:

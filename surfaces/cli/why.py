@@ -10,7 +10,7 @@ from phasewalk.surfaces.cli.naming import names_of, one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.show import end_incomplete
 from phasewalk.surfaces.cli.times import now_us, zone_of, zone_options
-from phasewalk.surfaces.cli.where import opened_log
+from phasewalk.surfaces.cli.where import from_option, opened_log
 from phasewalk.surfaces.cli.why_lines import why_item, why_lines
 
 
@@ -19,6 +19,7 @@ from phasewalk.surfaces.cli.why_lines import why_item, why_lines
     "\b\nExit codes: 0 ok, 2 usage, 3 no such turn or several, 4 the log cannot be read,\n5 something of what is asked for was pruned or lost.",
 )
 @click.argument("turns", nargs=-1, required=True, shell_complete=turn_names)
+@from_option
 @json_options
 @zone_options
 @click.pass_obj

@@ -14,7 +14,7 @@ from phasewalk.machine import records
 from phasewalk.machine.definition import Definition
 from phasewalk.machine.documents import payload_of
 from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.errors import LeaseLostError, LogWriteError
+from phasewalk.machine.errors import LeaseLostError, LogWriteError, UnreadableLogError
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.reasons import Reason
@@ -453,7 +453,7 @@ def test_a_stored_body_is_read_back_and_an_unknown_encoding_refused():
         assert unpacked(*packed(text.encode())) == text
     noise = random.Random(1).randbytes(500)
     assert packed(noise) == ("utf-8", noise)
-    with pytest.raises(ValueError, match="payload encoding 'zlib-9'"):
+    with pytest.raises(UnreadableLogError, match="payload encoding 'zlib-9'"):
         unpacked("zlib-9", b"")
 
 
