@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, field_validator
 
 from phasewalk.machine.words import NoticeCode
+from phasewalk.surfaces.thresholds import Thresholds, thresholds_of
 
 Positive = Annotated[int, Field(ge=1)]
 LONGEST = 31_536_000
@@ -216,6 +217,7 @@ class Configuration(Section):
     families: dict[str, FamilySection] = {}
     moderation: ModerationSection = ModerationSection()
     storage: StorageSection = StorageSection()
+    check: Annotated[InstanceOf[Thresholds], BeforeValidator(thresholds_of)] = Thresholds()
     notices: dict[str, str] = {}
     folder: Path = Field(default=Path(), exclude=True)
 

@@ -23,7 +23,8 @@ from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options,
 from phasewalk.surfaces.cli.render import clip, coloured, harmless, plain, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
 from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck, Verdict, judge
-from phasewalk.surfaces.cli.where import opened_log
+from phasewalk.surfaces.cli.where import opened_log, thresholds_or_usual
+from phasewalk.surfaces.thresholds import Thresholds
 
 STATUS = {"WELL": Exit.OK, "NOT WELL": Exit.CONDITION}
 """What is no verdict, for lack of turns or of clearness, has the status of what cannot be told."""
@@ -67,7 +68,7 @@ def command(
     exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     with opened_log(obj) as log:
-        picture = _picture(log, now_us(), zone)
+        picture = _picture(log, now_us(), zone, thresholds_or_usual(obj))
         if as_json or jsonl:
             print_items(log, [_item(picture)], jsonl=jsonl)
     if not (as_json or jsonl):
@@ -81,7 +82,7 @@ def command(
         raise SystemExit(int(status))
 
 
-def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
+def _picture(log: sqlite3.Connection, now: int, zone: Zone, limits: Thresholds) -> Picture:
     """The numbers of the last day, or of the whole log when its newest turn is older than that."""
     newest = newest_us(log)
     old = newest is not None and now - newest > DAY_US
@@ -92,6 +93,7 @@ def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
         span="the whole log" if old else A_DAY,
         stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck_turns(log)),
         processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
+        limits=limits,
     )
     verdict = judge(evidence)
     start = start_before(log, verdict.since_us) if verdict.since_us is not None else None

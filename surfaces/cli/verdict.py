@@ -1,6 +1,6 @@
 """Is the bot well? From the numbers of a period to one word, its causes, and what to type next (OPS-11).
 
-Owns the thresholds and the order in which faults are told. Pure: knows no log, no clock and no way of printing.
+Owns the order in which faults are told; the thresholds are those of `[check]`. Pure: knows no log, no clock and no way of printing.
 Invariant: facts (a turn that hangs, a bot that died) count at once, shares only over enough turns; when neither
 decides, the word is UNCLEAR or a count, never WELL.
 """
@@ -8,15 +8,9 @@ decides, the word is UNCLEAR or a count, never WELL.
 from typing import Literal, NamedTuple
 
 from phasewalk.storage.health import HOUR_US, Group, Period, Process
+from phasewalk.surfaces.thresholds import Thresholds
 
 Word = Literal["WELL", "NOT WELL", "UNCLEAR", "TOO FEW TURNS", "NO TURNS"]
-
-ENOUGH_TURNS = 20
-ENOUGH_LATELY = 10
-ILL_SHARE = 0.2
-WELL_SHARE = 0.05
-CANNED_SHARE = 0.5
-SILENT_FOR_US = 180_000_000
 
 ENDED_BADLY = ("stopped", "partial", "undelivered", "expired", "in_doubt", "abandoned")
 NOT_DELIVERED = ("undelivered", "in_doubt")
@@ -35,13 +29,14 @@ class Stuck(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a verdict is made of; `span` says in words which period is counted."""
+    """What a verdict is made of; `span` says in words which period is counted, `limits` from when on it is a fault."""
 
     now_us: int
     period: Period
     span: str
     stuck: tuple[Stuck, ...]
     processes: tuple[Process, ...]
+    limits: Thresholds = Thresholds()
 
 
 class Cause(NamedTuple):
@@ -74,30 +69,31 @@ def judge(evidence: Evidence) -> Verdict:
         ignored = sum(count for _, count in evidence.period.ignored)
         said = f"none in {span}" + (f", {ignored} messages opened none" if ignored else "")
         return Verdict("NO TURNS", said, None, 'phasewalk turn "hello"', ())
-    if total < ENOUGH_TURNS:
+    if total < evidence.limits.turns:
         return Verdict(
-            "TOO FEW TURNS", f"{total} in {span}, a verdict needs {ENOUGH_TURNS}", None, "phasewalk list", ()
+            "TOO FEW TURNS", f"{total} in {span}, a verdict needs {evidence.limits.turns}", None, "phasewalk list", ()
         )
     if evidence.period.rows_lost:
         said = f"{evidence.period.rows_lost} rows of the log were lost in {span}"
         return Verdict("UNCLEAR", said, None, 'phasewalk sql "SELECT * FROM log_loss"', ())
     bad = _count(evidence.period.groups, ENDED_BADLY)
-    if bad > WELL_SHARE * total:
+    if bad > evidence.limits.unclear * total:
         look = f"phasewalk list --outcome {_worst(evidence.period).outcome}"
         return Verdict("UNCLEAR", f"{bad} of {total} turns of {span} ended badly", _since(evidence.period), look, ())
     return Verdict("WELL", f"{total - bad} of {total} turns of {span} ended as they should", None, "phasewalk list", ())
 
 
 def _process(evidence: Evidence) -> Cause | None:
-    """The process is dead, or deaf: it lives and gives no sign."""
+    """The process is dead, or deaf: it lives and gives no sign. One that ended in order is missed only when told so."""
     newest = next((p for p in evidence.processes if p.command in LASTING), None)
     if newest is None or newest.state == "ended":
-        return None
+        ended = None if newest is None else newest.ended_us
+        return Cause("no bot is running", ended, "phasewalk list") if evidence.limits.running else None
     if newest.state == "gone":
         return Cause(
             f"process {newest.pid} ({newest.command}) died without a word", newest.heartbeat_us, "phasewalk show last"
         )
-    if evidence.now_us - newest.heartbeat_us > SILENT_FOR_US:
+    if evidence.now_us - newest.heartbeat_us > evidence.limits.silent_us:
         runs = "runs but gives" if newest.state == "alive" else f"on {newest.host} gives"
         said = f"process {newest.pid} ({newest.command}) {runs} no sign of life"
         return Cause(said, newest.heartbeat_us, "phasewalk stuck")
@@ -106,7 +102,7 @@ def _process(evidence: Evidence) -> Cause | None:
 
 def _hanging(evidence: Evidence) -> Cause | None:
     """Turns that do not move."""
-    if not evidence.stuck:
+    if len(evidence.stuck) <= evidence.limits.stuck:
         return None
     gone = sum(turn.rule == "process_gone" for turn in evidence.stuck)
     count = len(evidence.stuck)
@@ -124,7 +120,7 @@ def _ignoring(evidence: Evidence) -> Cause | None:
     look = 'phasewalk sql "SELECT * FROM ignored_message ORDER BY hour_us DESC LIMIT 20"'
     if not period.groups:
         ignored = sum(count for _, count in period.ignored)
-        if ignored < ENOUGH_TURNS:
+        if ignored < evidence.limits.turns:
             return None
         reason, count = period.ignored[0]
         return Cause(f"every message is ignored, {count} of {ignored} for {reason}", None, look)
@@ -133,9 +129,9 @@ def _ignoring(evidence: Evidence) -> Cause | None:
     before = sum(usual.values()) - ignored
     turns = sum(group.turns for group in period.groups)
     heard = period.heard_us or 0
-    if evidence.now_us - heard < HOUR_US or ignored < ENOUGH_LATELY:
+    if evidence.now_us - heard < HOUR_US or ignored < evidence.limits.turns_lately:
         return None
-    if ignored * turns < ENOUGH_LATELY * before:
+    if ignored * turns < evidence.limits.turns_lately * before:
         return None  # where most messages are none of the bot's business, a few of them are no sign
     reason, count = next(iter(lately.items()))
     what = f"every message of the last hour is ignored, {count} of {ignored} for {reason}"
@@ -149,12 +145,13 @@ def _of_people(ignored: tuple[tuple[str, int], ...]) -> dict[str, int]:
 
 def _undelivered(evidence: Evidence) -> Cause | None:
     """Answers are made but not delivered, in the whole period or in its last hour."""
+    limits = evidence.limits
     groups = [group for group in evidence.period.groups if group.outcome in NOT_DELIVERED]
     tried = [g for g in evidence.period.groups if g.outcome in ("answered", "partial", *NOT_DELIVERED)]
-    share = _share(sum(g.turns for g in groups), sum(g.turns for g in tried), ILL_SHARE, "answers")
-    share = share or _share(
-        sum(g.lately for g in groups), sum(g.lately for g in tried), ILL_SHARE, "answers of the last hour"
-    )
+    ever = (sum(g.turns for g in groups), sum(g.turns for g in tried))
+    lately = (sum(g.lately for g in groups), sum(g.lately for g in tried))
+    share = _share(ever, limits.failed, limits, "answers")
+    share = share or _share(lately, limits.failed, limits, "answers of the last hour")
     if not share:
         return None
     what = f"{share} were made and not delivered{_mostly(groups[0])}"
@@ -167,9 +164,9 @@ def _failing(evidence: Evidence) -> Cause | None:
     lately, total = sum(g.lately for g in period.groups), sum(g.turns for g in period.groups)
     bad_lately = sum(g.lately for g in period.groups if g.outcome in ENDED_BADLY)
     bad = _count(period.groups, ENDED_BADLY)
-    if total >= ENOUGH_TURNS and bad > ILL_SHARE * total:
+    if total >= evidence.limits.turns and bad > evidence.limits.failed * total:
         share = f"{bad} of {total} turns of {evidence.span} ended badly"
-    elif lately >= ENOUGH_LATELY and bad_lately > ILL_SHARE * lately:
+    elif lately >= evidence.limits.turns_lately and bad_lately > evidence.limits.failed * lately:
         share = f"{bad_lately} of {lately} turns of the last hour ended badly"
     else:
         return None
@@ -181,7 +178,7 @@ def _unheard(evidence: Evidence) -> Cause | None:
     """People who spoke to the bot got nothing."""
     addressed = sum(group.addressed for group in evidence.period.groups)
     nothing = evidence.period.got_nothing
-    if addressed < ENOUGH_LATELY or nothing <= ILL_SHARE * addressed:
+    if addressed < evidence.limits.turns_lately or nothing <= evidence.limits.failed * addressed:
         return None
     what = f"{nothing} of {addressed} who spoke to the bot got nothing"
     return Cause(what, None, 'phasewalk sql "SELECT * FROM silent_turns"')
@@ -189,34 +186,43 @@ def _unheard(evidence: Evidence) -> Cause | None:
 
 def _canned(evidence: Evidence) -> Cause | None:
     """What is delivered are fixed notices, in the whole period or in its last hour, or always the same words."""
-    groups = evidence.period.groups
+    limits, groups = evidence.limits, evidence.period.groups
     who = "who spoke to the bot"
-    share = _share(sum(g.noticed for g in groups), sum(g.addressed for g in groups), CANNED_SHARE, who)
-    share = share or _share(
-        sum(g.noticed_lately for g in groups), sum(g.addressed_lately for g in groups), CANNED_SHARE, f"{who} lately"
-    )
+    ever = (sum(g.noticed for g in groups), sum(g.addressed for g in groups))
+    lately = (sum(g.noticed_lately for g in groups), sum(g.addressed_lately for g in groups))
+    share = _share(ever, limits.canned, limits, who) or _share(lately, limits.canned, limits, f"{who} lately")
     if share:
         return Cause(f"{share} got a fixed notice", None, "phasewalk list --where \"owner = 'notice'\"")
-    same = _share(*evidence.period.repeated, CANNED_SHARE, "answers of the last hour")
+    same = _share(evidence.period.repeated, limits.canned, limits, "answers of the last hour")
     return Cause(f"{same} are the same words", None, "phasewalk show last") if same else None
 
 
 def _doubtful(evidence: Evidence) -> Cause | None:
     """Something may or may not have happened, and somebody has to find out."""
     doubts = evidence.period.in_doubt
-    if not doubts:
+    if doubts <= evidence.limits.in_doubt:
         return None
     what = f"{doubts} effect{'s' if doubts > 1 else ''} may or may not have happened"
     return Cause(what, None, 'phasewalk sql "SELECT * FROM effects_in_doubt"')
 
 
-FAULTS = (_process, _hanging, _ignoring, _undelivered, _failing, _unheard, _canned, _doubtful)
+def _quiet(evidence: Evidence) -> Cause | None:
+    """The newest turn is older than it may be, where a limit was set."""
+    limit = evidence.limits.newest_us
+    newest = max((group.last_us for group in evidence.period.groups), default=0)
+    if limit is None or evidence.now_us - newest <= limit:
+        return None
+    return Cause("no turn began for longer than 'newest' allows", newest or None, "phasewalk list")
+
+
+FAULTS = (_process, _hanging, _ignoring, _undelivered, _failing, _unheard, _canned, _doubtful, _quiet)
 """In the order in which they are told: what stops everything first."""
 
 
-def _share(some: int, of_all: int, limit: float, what: str) -> str:
+def _share(found: tuple[int, int], limit: float, limits: Thresholds, what: str) -> str:
     """`3 of 4 answers`, where these are enough to judge by and more than the limit; else nothing."""
-    return f"{some} of {of_all} {what}" if of_all >= ENOUGH_LATELY and some > limit * of_all else ""
+    some, of_all = found
+    return f"{some} of {of_all} {what}" if of_all >= limits.turns_lately and some > limit * of_all else ""
 
 
 def _count(groups: tuple[Group, ...], outcomes: tuple[str, ...]) -> int:

@@ -15,6 +15,7 @@ import click
 from phasewalk.machine.errors import StorageError, UnreadableLogError
 from phasewalk.storage.database import open_for_reading
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.thresholds import Thresholds, thresholds_of
 
 DATABASE = "phasewalk.db"
 
@@ -23,25 +24,47 @@ def database_path(obj: dict[str, Any]) -> Path:
     """`--db`, else `[storage] path` of the configuration, else `phasewalk.db` beside the configuration or here."""
     if obj["db"] is not None:
         return Path(obj["db"])
+    file, document = _configuration(obj)
+    if document is None:
+        return Path(DATABASE)
+    storage = document.get("storage", {})
+    path = storage.get("path", DATABASE) if isinstance(storage, dict) else None
+    if not isinstance(path, str):
+        raise CommandError(f"{file}: 'storage.path' is no text; expected the path of the log", Exit.USAGE)
+    return file.parent / path
+
+
+def thresholds(obj: dict[str, Any]) -> Thresholds:
+    """`[check]` of the configuration, else the usual ones."""
+    file, document = _configuration(obj)
+    try:
+        return thresholds_of({} if document is None else document.get("check", {}))
+    except ValueError as error:
+        raise CommandError(f"{file}: 'check': {error}", Exit.USAGE) from error
+
+
+def thresholds_or_usual(obj: dict[str, Any]) -> Thresholds:
+    """The same for a screen that must come: what is wrong with them is said on standard error."""
+    try:
+        return thresholds(obj)
+    except CommandError as error:
+        click.echo(f"phasewalk: {error.format_message()}; the usual thresholds are taken", err=True)
+        return Thresholds()
+
+
+def _configuration(obj: dict[str, Any]) -> tuple[Path, dict[str, Any] | None]:
+    """The file and what stands in it, unchecked; None when there is none and none was named."""
     file = Path(obj["config"] or "phasewalk.toml")
     if obj["config"] is None and not file.exists():
-        return Path(DATABASE)
-    return file.parent / _named_in(file)
-
-
-def _named_in(file: Path) -> str:
+        return file, None
     import tomllib
 
     try:
-        storage = tomllib.loads(file.read_text("utf-8")).get("storage", {})
+        return file, tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
         raise CommandError(f"{file}: cannot be read ({error.strerror})", Exit.USAGE) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CommandError(f"{file}: not TOML: {error}", Exit.USAGE) from error
-    path = storage.get("path", DATABASE) if isinstance(storage, dict) else None
-    if not isinstance(path, str):
-        raise CommandError(f"{file}: 'storage.path' is no text; expected the path of the log", Exit.USAGE)
-    return path
 
 
 @contextmanager
