@@ -1,28 +1,19 @@
 """`phasewalk status`: is the bot well, and where does it stop? The first screen, 24 lines of 80 columns."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import click
 
-from phasewalk.storage.health import (
-    DAY_US,
-    HOUR_US,
-    Group,
-    Process,
-    fallback_stops,
-    newest_us,
-    period,
-    process_before,
-    processes,
-)
+from phasewalk.storage.health import DAY_US, Group, Process, fallback_stops, newest_us, process_before
 from phasewalk.storage.queries import Row, stuck_turns
+from phasewalk.surfaces.cli.evidence import evidence_of
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
-from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck, Verdict, judge
+from phasewalk.surfaces.cli.verdict import Evidence, Verdict, by_outcome, judge
 from phasewalk.surfaces.cli.where import opened_log
 
 STATUS = {"NOT WELL": Exit.CONDITION, "UNCLEAR": Exit.UNREADABLE}
@@ -82,13 +73,8 @@ def _picture(log: sqlite3.Connection, now: int, zone: Zone) -> Picture:
     newest = newest_us(log)
     old = newest is not None and now - newest > DAY_US
     since = 0 if old else now - DAY_US
-    evidence = Evidence(
-        now_us=now,
-        period=period(log, since, now - HOUR_US),
-        span="the whole log" if old else "the last 24 h",
-        stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck_turns(log)),
-        processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
-    )
+    span = "the whole log" if old else "the last 24 h"
+    evidence = evidence_of(log, stuck_turns(log), since_us=since, now_us=now, span=span)
     verdict = judge(evidence)
     changed = process_before(log, verdict.since_us) if verdict.since_us is not None else None
     return Picture(evidence, verdict, tuple(fallback_stops(log, since)), newest, changed, covers(log, zone))
@@ -127,23 +113,12 @@ def _since(picture: Picture, zone: Zone) -> Iterator[str]:
 def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
     """How turns ended, beside the total; the commonest first."""
     yield f"{'turns':<16}{'last hour':>10}{span.removeprefix('the '):>16}"
-    counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *_by_outcome(groups)]
+    counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *by_outcome(groups)]
     for name, lately, turns in counted[: SHOWN_OUTCOMES + 1]:
         yield f"  {name:<14}{lately:>10}{turns:>16}"
     rest = counted[SHOWN_OUTCOMES + 1 :]
     if rest:
         yield f"  {'others':<14}{sum(line[1] for line in rest):>10}{sum(line[2] for line in rest):>16}"
-
-
-def _by_outcome(groups: Iterable[Group]) -> list[tuple[str, int, int]]:
-    """(outcome, turns of the last hour, turns), those that ended badly first, then by number."""
-    counted: dict[str, list[int]] = {}
-    for group in groups:
-        sums = counted.setdefault(group.outcome, [0, 0])
-        sums[0] += group.lately
-        sums[1] += group.turns
-    order = sorted(counted, key=lambda name: (name not in ENDED_BADLY, -counted[name][1], name))
-    return [(name, *counted[name]) for name in order]  # type: ignore[misc]  # two numbers each
 
 
 def _counts(picture: Picture) -> Iterator[str]:
@@ -171,7 +146,7 @@ def _item(picture: Picture) -> Row:
     evidence, verdict = picture.evidence, picture.verdict
     found, changed = evidence.period, picture.changed
     causes = [{"what": c.what, "since": rfc3339(c.since_us), "look": c.look} for c in verdict.causes]
-    counted = _by_outcome(found.groups)
+    counted = by_outcome(found.groups)
     return {
         "verdict": verdict.word,
         "why": verdict.why,
