@@ -222,7 +222,7 @@ def heat_of(
     return {(str(a), str(b), str(c)): int(n) for a, b, c, n in found}
 
 
-def machines_in(connection: sqlite3.Connection, since_us: int, until_us: int) -> list[Row]:
+def machines_in(connection: sqlite3.Connection, since_us: int, until_us: int | None) -> list[Row]:
     """The machines that turns of a period walked, the turns' own before that of summaries, the busiest first."""
     sql = (
         "WITH walked AS (SELECT machine_hash AS hash, count(*) AS turns FROM turn"
@@ -230,7 +230,7 @@ def machines_in(connection: sqlite3.Connection, since_us: int, until_us: int) ->
         " SELECT m.hash, m.name, m.body, w.turns FROM walked AS w JOIN machine AS m ON m.hash = w.hash"
         " ORDER BY m.name = 'turn' DESC, m.name, w.turns DESC, m.hash"
     )
-    return rows(connection, sql, (id_floor(since_us), since_us, until_us))
+    return rows(connection, sql, (id_floor(since_us), since_us, until_us if until_us is not None else FOREVER_US))
 
 
 CIRCUITS = (

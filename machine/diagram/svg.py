@@ -34,11 +34,15 @@ _START_X, _START_UP = 20, 22
 
 def render(graph: Graph, overlay: Overlay = PLAIN) -> str:
     """The picture, ending in a line break. Raises `CallerError` if the overlay does not fit the graph."""
-    return inline(graph, overlay, style=STYLE)
+    return _picture(graph, overlay, alone=True)
 
 
-def inline(graph: Graph, overlay: Overlay = PLAIN, *, style: str = "", legend: bool = True) -> str:
-    """The same for a page of several pictures, which holds the style sheet once, and the legend where it wants it."""
+def inline(graph: Graph, overlay: Overlay = PLAIN) -> str:
+    """The same for a page of several pictures, which holds the style sheet once and tells the rows by itself."""
+    return _picture(graph, overlay, alone=False)
+
+
+def _picture(graph: Graph, overlay: Overlay, *, alone: bool) -> str:
     marks = marks_of(graph, overlay)
     pairs = _pairs(graph)
     labels = {pair: label_lines(_marked(edges, marks)) for pair, edges in pairs.items()}
@@ -50,15 +54,12 @@ def inline(graph: Graph, overlay: Overlay = PLAIN, *, style: str = "", legend: b
         *(_route(route, pairs[(route.source, route.target)], looks) for route in places.routes),
         *_note(places),
     ]
-    rows = legend_of(graph) if legend else None
-    return "\n".join([*_framed(graph, overlay, places, body, rows=rows, style=style), "</svg>"]) + "\n"
+    return "\n".join([*_framed(graph, overlay, places, body, alone=alone), "</svg>"]) + "\n"
 
 
-def _framed(
-    graph: Graph, overlay: Overlay, places: Layout, body: Sequence[str], *, rows: Legend | None, style: str
-) -> Iterable[str]:
+def _framed(graph: Graph, overlay: Overlay, places: Layout, body: Sequence[str], *, alone: bool) -> Iterable[str]:
     """The body between head and legend, in a frame that both fit in."""
-    keys = list(_keys(graph, overlay))
+    rows, keys = legend_of(graph) if alone else None, list(_keys(graph, overlay))
     top = places.bottom + 2 * MARGIN
     height = top + (len(keys) + (2 + rows.height if rows else 0)) * _ROW
     height += -height % _HEIGHT_STEP + MARGIN
@@ -72,8 +73,8 @@ def _framed(
     )
     yield f"<title>{title}</title>"
     yield f"<desc>{escape('Phases from top to bottom: ' + ', '.join(graph.nodes))}. Arrows bear the ids of rows.</desc>"
-    if style:
-        yield f"<style>{style}</style>"
+    if alone:
+        yield f"<style>{STYLE}</style>"
     yield '<rect class="ground" width="100%" height="100%"/>'
     yield f'<text class="title" x="{MARGIN}" y="32">{title}</text>'
     yield from body

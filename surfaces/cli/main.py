@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
     "search": ("search", "Where something was said, in any language, by any characters."),
+    "report": ("report", "One HTML page about a period: verdict, failures, the turns to look at first."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "sql": ("sql", "Ask the log in SQL, read-only."),
     "backup": ("backup", "Copy the log while the bot runs."),

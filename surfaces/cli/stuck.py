@@ -46,9 +46,11 @@ def command(obj: dict[str, Any], /, *, as_json: bool, jsonl: bool, utc: bool, tz
 
 def rule_of(row: Row, zone: Zone | None = None) -> str:
     """The rule by which a turn is stuck, its number beside the limit; with `zone` the instant instead of a span."""
-    value, threshold = (lasting(float(str(row[name]))) for name in ("value", "threshold"))
-    told = {"ago": f"{value} ago", "lasting": f"for {value}", "by": f"by {value}"}
-    if zone is not None:
+    threshold = lasting(float(str(row["threshold"])))
+    if zone is None:
+        value = lasting(float(str(row["value"])))
+        told = {"ago": f"{value} ago", "lasting": f"for {value}", "by": f"by {value}"}
+    else:
         when = zone.full(int(str(row["counted_from_us"])))
         told = {"ago": f"at {when}", "lasting": f"since {when}", "by": f"since {when}"}
     said = RULES[str(row["rule"])].format(pid=row["pid"], host=row["host"], threshold=threshold, **told)
