@@ -29,23 +29,24 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """`value` as HTML that shows it; lines stay lines, what cannot be seen is shown by its number."""
-    if isinstance(value, Html):
-        return value
-    return Html("\n".join(escape(harmless(line)) for line in str(value).split("\n")))
+    """`value` as HTML that shows it in one line; what cannot be seen, a line's end too, is shown by its escape."""
+    return value if isinstance(value, Html) else Html(escape(harmless(value)))
+
+
+def passage(value: object) -> Html:
+    """The same of something longer, in which lines stay lines."""
+    return join(str(value).split("\n"), "\n")
 
 
 def join(parts: Iterable[object], between: str = "") -> Html:
-    """The parts one behind the other."""
-    return Html(text(between).join(map(_content, parts)))
+    """The parts one behind the other; `between` is a text of this program."""
+    return Html(between.join(map(_content, parts)))
 
 
 def _content(part: object) -> str:
     if part is None:
         return ""
-    return (
-        text(part) if isinstance(part, str | int | float) else join(part) if isinstance(part, Iterable) else text(part)
-    )
+    return text(part) if isinstance(part, str) or not isinstance(part, Iterable) else join(part)
 
 
 def el(tag: str, *content: object, **attributes: object) -> Html:
@@ -53,7 +54,11 @@ def el(tag: str, *content: object, **attributes: object) -> Html:
 
     `class_` is the attribute `class`, `http_equiv` is `http-equiv`, and True is an attribute without a value.
     """
-    told = "".join(f" {_name(name)}{_value(value)}" for name, value in attributes.items() if value not in (None, False))
+    told = "".join(
+        f" {_name(name)}{_value(value)}"
+        for name, value in attributes.items()
+        if value is not None and value is not False
+    )
     end = "\n" if tag in BLOCKS else ""
     if tag in VOID:
         return Html(f"<{tag}{told}{'/' if tag == 'rect' else ''}>{end}")

@@ -26,8 +26,12 @@ def lines_of(facts: Facts) -> Iterator[str]:
 
 
 def line(kind: str, row: Row) -> str:
-    """One object; what cannot be seen stands in it as an escape, which is the same JSON."""
-    text = json.dumps({"kind": kind, "schema_version": SCHEMA_VERSION, **row}, ensure_ascii=False)
+    """One object; what cannot be seen stands in it as an escape, which is the same JSON.
+
+    A turn's own kind is called `turn_kind`.
+    """
+    told = {"turn_kind" if name == "kind" else name: value for name, value in row.items()}
+    text = json.dumps({"kind": kind, "schema_version": SCHEMA_VERSION, **told}, ensure_ascii=False)
     return text if text.isprintable() else "".join(_seen(text))
 
 

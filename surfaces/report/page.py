@@ -13,7 +13,7 @@ from phasewalk.surfaces.report.facts import Facts
 from phasewalk.surfaces.report.html import Html, el, join, text
 from phasewalk.surfaces.report.lines import line, lines_of
 from phasewalk.surfaces.report.pictures import heat_section
-from phasewalk.surfaces.report.pieces import Frame, command, counted, folded, section
+from phasewalk.surfaces.report.pieces import Frame, command, counted, folded, section, were
 from phasewalk.surfaces.report.style import PICTURES, POLICY, SHEET
 from phasewalk.surfaces.report.tables_section import (
     failures_section,
@@ -145,7 +145,7 @@ def _gaps(facts: Facts, frame: Frame) -> Iterator[Html]:
     if lost:
         yield el(
             "p",
-            f"{counted(lost, 'row')} of this period were lost when the log could not be written.",
+            f"{counted(lost, 'row')} of this period {were(lost)} lost when the log could not be written.",
             class_="note warn",
         )
 
@@ -171,7 +171,7 @@ def _main(facts: Facts, shown: Sequence[Excerpt], frame: Frame) -> Html:
 
 def _turns(shown: Sequence[Excerpt], dropped: int, frame: Frame) -> Html:
     title = SECTIONS["turns"]
-    over = f"To keep this page under {LIMIT // 1_000_000} MB, {counted(dropped, 'turn')} of this rule are left out."
+    over = f"To keep this page under {LIMIT // 1_000_000} MB, {counted(dropped, 'turn')} of this rule {were(dropped)} left out."
     said = el("p", over, class_="note warn") if dropped else None
     if not shown:
         return section("turns", title, said or el("p", "There is no turn to show."))

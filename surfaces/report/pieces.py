@@ -51,6 +51,11 @@ def counted(count: int, what: str, several: str | None = None) -> str:
     return f"{count:,} {what if count == 1 else several or what + 's'}"
 
 
+def were(count: int) -> str:
+    """The verb behind a count."""
+    return "was" if count == 1 else "were"
+
+
 def took(ms: object) -> str:
     """A span of milliseconds; `-` for none."""
     return "-" if ms is None else lasting(float(str(ms)) / 1000)

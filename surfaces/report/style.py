@@ -21,7 +21,7 @@ GROUNDS = ("ground", "card", "shade")
 
 LIGHT: Palette = {
     "ink": "#1b1d21", "muted": "#555b65", "good": "#17663a", "bad": "#a3211b", "warn": "#754c00", "link": "#1c4e94",
-    "ground": "#f5f5f2", "card": "#ffffff", "shade": "#eceeef", "line": "#d3d6da", "bar": "#6a8fc0",
+    "ground": "#f5f5f2", "card": "#ffffff", "shade": "#eceeef", "line": "#d3d6da", "bar": "#5479ad",
 }  # fmt: skip
 DARK: Palette = {
     "ink": "#e7e8ea", "muted": "#a9aeb8", "good": "#7ed3a2", "bad": "#ff9d94", "warn": "#ebc46c", "link": "#9dc5ff",

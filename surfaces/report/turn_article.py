@@ -10,7 +10,7 @@ from typing import Any
 
 from phasewalk.surfaces.cli.show_lines import OWNERS
 from phasewalk.surfaces.report.excerpt import EACH_END, Excerpt
-from phasewalk.surfaces.report.html import Html, el
+from phasewalk.surfaces.report.html import Html, el, passage
 from phasewalk.surfaces.report.pictures import path_of_turn
 from phasewalk.surfaces.report.pieces import (
     Column,
@@ -23,6 +23,7 @@ from phasewalk.surfaces.report.pieces import (
     kind,
     table,
     took,
+    were,
     whose,
 )
 from phasewalk.surfaces.report.tables_section import values
@@ -96,7 +97,7 @@ def _said(head: Item) -> Html | None:
     told = {label: head[name] for name, label in SAID.items() if head[name] is not None}
     if head["question"] is None:
         told = {"Asked": "(pruned)", **told}
-    rows = [[el("dt", label), el("dd", el("blockquote", text, dir="auto"))] for label, text in told.items()]
+    rows = [[el("dt", label), el("dd", el("blockquote", passage(text), dir="auto"))] for label, text in told.items()]
     owner = (
         [el("dt", "Said by"), el("dd", el("p", OWNERS.get(head["owner"], head["owner"])))]
         if head.get("owner")
@@ -261,11 +262,10 @@ def _table(
 
 def _missing(turn: Excerpt) -> Html | None:
     """What the log does not hold any more, and what this excerpt leaves out."""
-    said = []
-    if turn.head["pruned"]:
-        said.append(f"{counted(turn.head['pruned'], 'text')} of this turn were pruned")
-    if turn.head["log_gap"]:
-        said.append(f"{counted(turn.head['log_gap'], 'row')} were lost when the log could not be written")
+    pruned, lost = turn.head["pruned"], turn.head["log_gap"]
+    said = [f"{counted(pruned, 'text')} of this turn {were(pruned)} pruned"] if pruned else []
+    if lost:
+        said.append(f"{counted(lost, 'row')} of it {were(lost)} lost when the log could not be written")
     more = ", ".join(counted(count, PARTS[name]) for name, count in turn.missing.items())
     if more:
         said.append(f"left out here: {more}")
