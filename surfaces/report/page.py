@@ -171,8 +171,8 @@ def _main(facts: Facts, shown: Sequence[Excerpt], frame: Frame) -> Html:
 
 def _turns(shown: Sequence[Excerpt], dropped: int, frame: Frame) -> Html:
     title = SECTIONS["turns"]
-    over = f"To keep this page under {LIMIT // 1_000_000} MB, {counted(dropped, 'turn')} of this rule {were(dropped)} left out."
-    said = el("p", over, class_="note warn") if dropped else None
+    over = f"{counted(dropped, 'turn')} of this rule {were(dropped)} left out."
+    said = el("p", f"To keep this page under {LIMIT // 1_000_000} MB, {over}", class_="note warn") if dropped else None
     if not shown:
         return section("turns", title, said or el("p", "There is no turn to show."))
     articles = [turn_article(turn, frame) for turn in shown]
@@ -187,4 +187,4 @@ def _data(facts: Facts, shown: Sequence[Excerpt]) -> Html:
 
 
 def _foot() -> Html:
-    return el("footer", el("p", "Made from the log alone. This file loads nothing and runs nothing."))
+    return el("footer", el("p", "Made by phasewalk from its log. This file loads nothing and runs nothing."))

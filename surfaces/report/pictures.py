@@ -5,16 +5,14 @@ Invariant: a picture never stands alone: what it shows is also said in words or 
 """
 
 from collections import Counter
-from typing import Any
-
-from phasewalk.machine.diagram.graph import graph_of_document
+from phasewalk.machine.diagram.graph import Graph, graph_of_document
 from phasewalk.machine.diagram.overlay import Overlay
 from phasewalk.machine.diagram.svg import inline
 from phasewalk.machine.errors import CallerError, TableError
-from phasewalk.surfaces.report.excerpt import LONGEST_PATH, Excerpt
+from phasewalk.surfaces.report.excerpt import LONGEST_PATH, Excerpt, Step
 from phasewalk.surfaces.report.facts import Traffic
 from phasewalk.surfaces.report.html import Html, el
-from phasewalk.surfaces.report.pieces import Column, counted, folded, number, scroll, section, table
+from phasewalk.surfaces.report.pieces import Column, counted, folded, number, scroll, section, table, were
 
 
 def heat_section(traffic: list[Traffic]) -> Html:
@@ -32,27 +30,30 @@ def _name(traffic: Traffic) -> str:
 
 
 def _traffic(traffic: Traffic) -> list[Html | None]:
-    walked = f"The machine {_name(traffic)} as {counted(traffic.turns, 'turn')} of this period walked it."
-    said = f"{walked} The wider an arrow, the oftener it was taken; the ids of rows are told below."
-    return [drawn(traffic.document, Overlay(heat=traffic.heat), said), _rows(traffic)]
-
-
-def _rows(traffic: Traffic) -> Html | None:
-    """What each id on the picture stands for, and how often it was taken: the picture in words."""
-    columns = (
-        Column("Row"),
-        Column("Taken", "n"),
-        Column("Event"),
-        Column("Guards, all must hold"),
-        Column("From"),
-        Column("To"),
-    )
     try:
         graph = graph_of_document(traffic.document)
-    except TableError:
-        return None
+    except TableError as error:
+        return [_none(error)]
+    steps = {(source, row, target) for source, target, row in graph.arcs}
+    fitting = {step: count for step, count in traffic.heat.items() if step in steps}
+    strange = sum(traffic.heat.values()) - sum(fitting.values())
+    walked = f"The machine {graph.name} as {counted(traffic.turns, 'turn')} of this period walked it."
+    said = f"{walked} The wider an arrow, the oftener it was taken; the ids of rows are told below."
+    over = f"{counted(strange, 'step')} that this machine does not know {were(strange)} taken, and not drawn."
+    return [
+        _drawn(graph, Overlay(heat=fitting), said),
+        el("p", over, class_="note warn") if strange else None,
+        _rows(graph, fitting),
+    ]
+
+
+def _rows(graph: Graph, heat: dict[Step, int]) -> Html:
+    """What each id on the picture stands for, and how often it was taken: the picture in words."""
+    columns = (
+        Column("Row"), Column("Taken", "n"), Column("Event"), Column("Guards, all must hold"), Column("From"), Column("To"),
+    )  # fmt: skip
     counts = Counter[str]()
-    for (_, row, _), count in traffic.heat.items():
+    for (_, row, _), count in heat.items():
         counts[row] += count
     rows = [
         (
@@ -70,20 +71,26 @@ def path_of_turn(turn: Excerpt) -> Html:
     steps = len(turn.path)
     if not steps:
         return el("p", "The turn made no step that could be drawn.", class_="note muted")
-    if steps <= LONGEST_PATH:
-        return drawn(
-            turn.document,
-            Overlay(path=turn.path),
-            f"The path of the turn in {counted(steps, 'step')}, in the order of the numbers.",
+    said, overlay = (
+        f"The path of the turn in {counted(steps, 'step')}, in the order of the numbers.",
+        Overlay(turn.path),
+    )
+    if steps > LONGEST_PATH:
+        said = (
+            f"The turn made {counted(steps, 'step')}, too many to number: the picture shows how often each was taken."
         )
-    said = f"The turn made {counted(steps, 'step')}, too many to number: the picture shows how often each was taken."
-    return drawn(turn.document, Overlay(heat=Counter(turn.path)), said)
-
-
-def drawn(document: dict[str, Any], overlay: Overlay, said: str) -> Html:
-    """The picture with its sentence; the sentence says why where it cannot be drawn."""
+        overlay = Overlay(heat=Counter(turn.path))
     try:
-        picture = inline(graph_of_document(document), overlay)
+        return _drawn(graph_of_document(turn.document), overlay, said)
     except (CallerError, TableError) as error:
-        return el("p", f"There is no picture: {error}", class_="note muted")
-    return el("figure", el("figcaption", said), scroll(Html(picture), said))
+        return _none(error)
+
+
+def _drawn(graph: Graph, overlay: Overlay, said: str) -> Html:
+    """The picture with its sentence."""
+    return el("figure", el("figcaption", said), scroll(Html(inline(graph, overlay)), said))
+
+
+def _none(error: Exception) -> Html:
+    """What takes the place of a picture that cannot be drawn."""
+    return el("p", f"There is no picture: {error}", class_="note muted")

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from phasewalk.surfaces.cli.show_lines import GOOD
 from phasewalk.surfaces.cli.times import Zone, lasting, rfc3339
+from phasewalk.surfaces.cli.verdict import ENDED_BADLY
 from phasewalk.surfaces.report.html import Html, el
 
 Link = Callable[[str], str | None]
@@ -73,8 +74,12 @@ def command(line: str) -> Html:
 
 def kind(outcome: object) -> Html:
     """How a turn ended, as a small sign; the word says it, the colour repeats it."""
-    look = "warn" if outcome is None else "good" if outcome in GOOD else "bad"
-    return el("span", outcome or "running", class_=f"kind {look}")
+    return el("span", outcome or "running", class_=f"kind {look_of(outcome)}")
+
+
+def look_of(outcome: object) -> str:
+    """Good or bad where the verdict counts it as that; `warn` for what is neither."""
+    return "good" if outcome in GOOD else "bad" if outcome in ENDED_BADLY else "warn"
 
 
 def table(caption: object, columns: Sequence[Column], rows: Iterable[Sequence[object]], *, label: str) -> Html:

@@ -65,13 +65,14 @@ margin:0 0 1.25rem}
 .verdict h2 span{display:block;font-size:.8rem;font-weight:600;color:var(--muted);text-transform:uppercase;
 letter-spacing:.08em;margin-bottom:.35rem}
 article .lead{font-weight:600;font-size:1.02rem}
+.lead::first-letter{text-transform:uppercase}
 .lead{font-size:1.12rem;line-height:1.45}
-dl.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));gap:.5rem;margin:1rem 0}
+dl.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(7rem,1fr));gap:.5rem;margin:1rem 0}
 dl.figures div{background:var(--shade);border-radius:6px;padding:.5rem .8rem}
 dl.figures dt{font-size:.8rem;color:var(--muted)}
 dl.figures dd{margin:0;font-size:1.35rem;font-weight:600;font-variant-numeric:tabular-nums}
 .scroll{overflow-x:auto;margin:1rem 0 .5rem}
-table{border-collapse:collapse;width:100%;font-size:.9rem;overflow-wrap:normal}
+table{border-collapse:collapse;width:100%;font-size:.9rem;overflow-wrap:break-word}
 caption{text-align:left;font-size:.9rem;font-weight:600;padding:0 0 .35rem}
 th,td{text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-top:1px solid var(--line)}
 thead th{border-top:0;border-bottom:1px solid var(--muted);color:var(--muted);font-weight:600;font-size:.8rem;

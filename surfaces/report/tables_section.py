@@ -35,7 +35,7 @@ def stuck_section(stuck: Some, frame: Frame) -> Html:
     ]
     if not rows:
         return section("stuck", "Stuck now", el("p", "Nothing is stuck."))
-    said = el("p", "It is looked at again with ", command("phasewalk stuck"), ".", class_="note")
+    said = el("p", "To look again: ", command("phasewalk stuck"), class_="note")
     shown = table("Turns that do not move, the longest first", columns, rows, label="Stuck turns")
     return section("stuck", "Stuck now", shown, left_out(stuck.more, "turn"), said)
 
@@ -95,12 +95,18 @@ def failures_section(failures: Some, frame: Frame) -> Html:
         (
             el("code", row["reason"]), row["phase"], el("code", row["first_reason"]), kind(row["outcome"]),
             number(row["turns"]), number(row["people"]),
-            [frame.moment(row["first_us"]), " ", frame.moment(row["last_us"])], frame.turn(row["last_turn_id"]),
+            _seen(row, frame), frame.turn(row["last_turn_id"]),
         )
         for row in failures.rows
     ]  # fmt: skip
     shown = table("Failures that differ in reason, phase, first failure or outcome", columns, rows, label="Failures")
     return section("failures", title, shown, left_out(failures.more, "group"))
+
+
+def _seen(row: Row, frame: Frame) -> list[object]:
+    """The first and the last time; one where they are the same."""
+    first, last = frame.moment(row["first_us"]), frame.moment(row["last_us"])
+    return [first] if first == last else [first, " ", last]
 
 
 def percentiles_section(phases: Some, models: Some) -> Html:

@@ -113,7 +113,7 @@ def _visits(turn: Excerpt) -> Html | None:
         return el("p", "The log holds no visit of this turn.", class_="note muted")
     whole = max(*(v["offset_ms"] + (v["took_ms"] or 0.0) for v in visits), turn.head["took_ms"] or 0.0, 0.001)
     columns = (
-        Column("Phase"),
+        Column("Phase", "keep"),
         Column("After", "n"),
         Column("When", "bar"),
         Column("Took", "n"),

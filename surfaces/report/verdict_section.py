@@ -6,8 +6,7 @@ Owns how a verdict looks. Knows no threshold. Invariant: the word stands in lett
 from collections.abc import Iterator
 
 from phasewalk.storage.health import Asked, Process
-from phasewalk.surfaces.cli.show_lines import GOOD
-from phasewalk.surfaces.cli.verdict import Evidence, Verdict, by_outcome
+from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Verdict, by_outcome
 from phasewalk.surfaces.report.html import Html, el, join
 from phasewalk.surfaces.report.pieces import Column, Frame, bar, command, counted, kind, number, section, table
 
@@ -45,7 +44,7 @@ def _figures(evidence: Evidence) -> Html:
     found = evidence.period
     figures = {
         "turns": sum(group.turns for group in found.groups),
-        "ended as they should": sum(group.turns for group in found.groups if group.outcome in GOOD),
+        "ended badly": sum(group.turns for group in found.groups if group.outcome in ENDED_BADLY),
         "running": found.running,
         "stuck": len(evidence.stuck),
         "got nothing": found.got_nothing,
@@ -69,7 +68,7 @@ def _outcomes(evidence: Evidence) -> Html | None:
 
 
 def _share(name: str, turns: int, total: int) -> Html:
-    look = "ok" if name in GOOD else "open" if name == "running" else "ill"
+    look = "open" if name == "running" else "ill" if name in ENDED_BADLY else "ok"
     return bar(0, turns / total, f"{turns:,} of {counted(total, 'turn')} {name}", look)
 
 

@@ -112,6 +112,18 @@ def test_heat_is_drawn_and_told_in_words(builder: LogBuilder, render):
 
 
 @pytest.mark.spec("OPS-20")
+def test_a_step_that_the_machine_does_not_know_costs_no_picture(builder: LogBuilder, render):
+    """What fits is drawn, and what does not is counted."""
+    failing(builder)
+    turn = builder.turn()
+    builder.enter(turn, "received", 0)
+    builder.leave(turn, "received", 0.1, "X99 invented", "nowhere")
+    part = section(render(), "heat")
+    assert "T01 (42x)" in words(next(part.iter(f"{SVG}svg")))
+    assert "1 step that this machine does not know was taken, and not drawn." in words(part)
+
+
+@pytest.mark.spec("OPS-20")
 def test_failure_groups_count_turns_and_people(builder: LogBuilder, render):
     """Reason, phase, first failure, outcome, turns, people."""
     failing(builder)
