@@ -19,7 +19,7 @@ BECAUSE: tuple[Because, ...] = ("stuck", "in_doubt", "got_nothing", "failed", "l
 
 
 class Worst(NamedTuple):
-    """A turn to look at, and how many of the period are alike."""
+    """A turn to look at, and how many failed alike."""
 
     turn_id: str
     because: Because
@@ -27,22 +27,22 @@ class Worst(NamedTuple):
 
 
 _WORST = (
-    "WITH ids AS (SELECT t.turn_id FROM turn AS t"
-    f" WHERE {WITHIN} AND t.ended_us IS NOT NULL UNION SELECT value FROM json_each(:stuck)),"
-    f" doubtful AS (SELECT DISTINCT t.turn_id FROM {IN_DOUBT} AND {WITHIN}),"
-    f" unheard AS (SELECT t.turn_id FROM silent_turns AS t WHERE {WITHIN}),"
-    " ranked AS (SELECT t.turn_id, t.outcome, t.reason, coalesce(t.reason_phase, t.phase) AS phase, t.first_reason,"
-    "  coalesce(t.ended_us, :ever) - t.started_us AS took_us,"
-    "  CASE WHEN t.ended_us IS NULL THEN 0 WHEN t.outcome = 'in_doubt' OR t.turn_id IN doubtful THEN 1"
-    f"  WHEN t.turn_id IN unheard THEN 2 WHEN t.outcome IN {FAILED} THEN 3 ELSE 4 END AS place"
-    "  FROM ids JOIN turn AS t ON t.turn_id = ids.turn_id),"
-    " grouped AS (SELECT turn_id, place, took_us,"
-    "  CASE WHEN place < 4 THEN json_array(outcome, reason, phase, first_reason) END AS kind FROM ranked),"
-    " ordered AS (SELECT turn_id, place, took_us, row_number() OVER alike AS number,"
-    "  count(*) OVER (PARTITION BY place, kind) AS turns FROM grouped"
-    "  WINDOW alike AS (PARTITION BY place, kind ORDER BY took_us DESC, turn_id))"
-    " SELECT turn_id, place, turns FROM ordered ORDER BY place = 4, number, place, turns DESC, took_us DESC, turn_id"
-    " LIMIT :limit"
+    "WITH found AS (SELECT value AS turn_id, 0 AS place FROM json_each(:stuck)"
+    f" UNION ALL SELECT t.turn_id, 1 FROM {IN_DOUBT} AND {WITHIN}"
+    f" UNION ALL SELECT t.turn_id, 2 FROM silent_turns AS t WHERE {WITHIN}"
+    f" UNION ALL SELECT t.turn_id, CASE t.outcome WHEN 'in_doubt' THEN 1 ELSE 3 END FROM turn AS t"
+    f"  WHERE {WITHIN} AND t.outcome IN {FAILED}),"
+    " placed AS (SELECT turn_id, min(place) AS place FROM found GROUP BY turn_id),"
+    " kinds AS (SELECT p.turn_id, p.place, coalesce(t.ended_us, :ever) - t.started_us AS took_us,"
+    "  json_array(p.place, t.outcome, t.reason, coalesce(t.reason_phase, t.phase), t.first_reason) AS kind"
+    "  FROM placed AS p JOIN turn AS t ON t.turn_id = p.turn_id),"
+    " failed AS (SELECT turn_id, place, took_us, count(*) OVER (PARTITION BY kind) AS alike,"
+    "  row_number() OVER (PARTITION BY kind ORDER BY took_us DESC, turn_id) AS number FROM kinds),"
+    " long AS (SELECT t.turn_id, 4, t.ended_us - t.started_us AS took_us, 1, 0 FROM turn AS t"
+    f"  WHERE {WITHIN} AND t.ended_us IS NOT NULL AND t.turn_id NOT IN (SELECT turn_id FROM placed)"
+    "  ORDER BY took_us DESC, t.turn_id LIMIT :limit)"
+    " SELECT turn_id, place, alike FROM (SELECT * FROM failed UNION ALL SELECT * FROM long)"
+    " ORDER BY place = 4, number, place, alike DESC, took_us DESC, turn_id LIMIT :limit"
 )
 
 

@@ -5,6 +5,7 @@ Invariant: a picture never stands alone: what it shows is also said in words or 
 """
 
 from collections import Counter
+
 from phasewalk.machine.diagram.graph import Graph, graph_of_document
 from phasewalk.machine.diagram.overlay import Overlay
 from phasewalk.machine.diagram.svg import inline
@@ -50,7 +51,8 @@ def _traffic(traffic: Traffic) -> list[Html | None]:
 def _rows(graph: Graph, heat: dict[Step, int]) -> Html:
     """What each id on the picture stands for, and how often it was taken: the picture in words."""
     columns = (
-        Column("Row"), Column("Taken", "n"), Column("Event"), Column("Guards, all must hold"), Column("From"), Column("To"),
+        Column("Row"), Column("Taken", "n"), Column("Event"), Column("Guards, all must hold"), Column("From"),
+        Column("To"),
     )  # fmt: skip
     counts = Counter[str]()
     for (_, row, _), count in heat.items():

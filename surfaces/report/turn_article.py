@@ -66,7 +66,7 @@ def turn_article(turn: Excerpt, frame: Frame) -> Html:
 
 def _head(turn: Excerpt, frame: Frame) -> Html:
     head, because = turn.head, BECAUSE[turn.worst.because]
-    if turn.worst.alike > 1 and turn.worst.because != "long":
+    if turn.worst.alike > 1:
         because += f"; {counted(turn.worst.alike, 'turn')} to look at are alike"
     said = f"A {head['kind']} turn of {whose(head)}, {head['addressed_by'] or 'overheard'}, "
     lasted = f"took {took(head['took_ms'])}" if head["took_ms"] is not None else "has not ended"
