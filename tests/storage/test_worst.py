@@ -47,6 +47,14 @@ def test_one_of_each_failure_comes_before_a_second_of_the_same(builder: LogBuild
 
 
 @pytest.mark.spec("OPS-20")
+def test_another_failure_comes_before_a_second_one_of_what_matters_more(builder: LogBuilder):
+    """Two people got nothing for one cause: the second of them stands behind a turn that failed otherwise."""
+    nothing = [builder.turn(outcome="stopped", reason="http_5xx", took=took) for took in (2, 1)]
+    failed = noticed(builder, 1, reason="timed_out")
+    assert [w.turn_id for w in worst(builder)] == [nothing[0], failed, nothing[1]]
+
+
+@pytest.mark.spec("OPS-20")
 @pytest.mark.parametrize("differs", [{"reason": "timed_out"}, {"phase": "deliver"}, {"first_reason": "http_429"}, {"outcome": "partial"}], ids=str)  # fmt: skip
 def test_failures_are_distinct_by_any_of_their_four_parts(builder: LogBuilder, differs):
     """Outcome, reason, phase and first failure."""

@@ -1,6 +1,7 @@
 """The page in a real browser: nothing is refused or asked for, and it can be read in light, in dark and on paper."""
 
 import http.server
+import re
 import shutil
 import struct
 import subprocess
@@ -150,15 +151,41 @@ def test_the_page_is_light_or_dark_as_the_reader_prefers(failing_page, browse, t
     assert set(common) == {palette["ground"], palette["card"]}
 
 
+def printed(browse: Browse, text: str, folder: Path, *flags: str) -> bytes:
+    """The page as a PDF."""
+    browse(text, *flags, "--print-to-pdf=page.pdf", "--no-pdf-header-footer")
+    return (folder / "page.pdf").read_bytes()
+
+
+def sheets(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type /Page\b", pdf))
+
+
+def colours(pdf: bytes) -> set[tuple[float, ...]]:
+    """Every colour that something is filled or drawn with."""
+    found: set[tuple[float, ...]] = set()
+    for head in re.finditer(rb"/FlateDecode[^>]*>>\s*stream\r?\n", pdf):
+        drawn = zlib.decompressobj().decompress(pdf[head.end() :])
+        for numbers in re.findall(rb"([\d.]+ [\d.]+ [\d.]+) (?:rg|RG)\b", drawn):
+            found.add(tuple(map(float, numbers.split())))
+    return found
+
+
 @pytest.mark.spec("OPS-20")
 @pytest.mark.parametrize("flag", [LIGHT_PREFERRED, DARK_PREFERRED], ids=["light", "dark"])
-def test_the_page_is_printed_on_several_sheets(builder: LogBuilder, render, browse, tmp_path, flag):
-    """Black on white also where dark is preferred, one sheet or more for each turn, with what stands folded."""
-    failing(builder)
-    browse(render(turns=3), flag, "--print-to-pdf=page.pdf", "--no-pdf-header-footer")
-    data = (tmp_path / "page.pdf").read_bytes()
-    assert data.startswith(b"%PDF-")
-    assert data.count(b"/Type /Page\n") >= 8
+def test_the_page_is_printed_black_on_white(failing_page, browse, tmp_path, flag):
+    """Also where dark is preferred: nothing but white, black and greys."""
+    found = colours(printed(browse, failing_page, tmp_path, flag))
+    assert {(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)} <= found
+    assert [colour for colour in found if len(set(colour)) > 1] == []
+
+
+@pytest.mark.spec("OPS-20")
+def test_what_stands_folded_is_printed_open(failing_page, browse, tmp_path):
+    """As many sheets as if the reader had opened everything but the lines for programs, and more than a few."""
+    folded = sheets(printed(browse, failing_page, tmp_path))
+    opened = sheets(printed(browse, failing_page.replace("<details>", "<details open>"), tmp_path))
+    assert folded == opened > 10
 
 
 @pytest.mark.spec("OPS-20")
