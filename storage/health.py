@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from phasewalk.storage.process import is_alive
-from phasewalk.storage.queries import id_floor
+from phasewalk.storage.queries import FOREVER_US, Row, id_floor
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
@@ -49,7 +49,7 @@ class Asked(NamedTuple):
 
 
 class Period(NamedTuple):
-    """What happened to turns that started from `since_us` on; `running` counts all that have no end.
+    """What happened to turns that started in it; `running` counts all that have no end and started before its end.
 
     `heard_us` is when a message last opened a turn, ever; `repeated` says of the answers of the last hour, or the
     newest hundred of them, how many are the same words, and how many there are.
@@ -83,79 +83,96 @@ class Process(NamedTuple):
     state: str
 
 
-def newest_us(log: sqlite3.Connection, where: str = "") -> int | None:
+def newest_us(log: sqlite3.Connection) -> int | None:
     """When the newest turn began."""
-    row = log.execute(f"SELECT started_us FROM turn {where} ORDER BY turn_id DESC LIMIT 1").fetchone()
+    row = log.execute("SELECT started_us FROM turn ORDER BY turn_id DESC LIMIT 1").fetchone()
     return None if row is None else int(row[0])
 
 
-def period(log: sqlite3.Connection, since_us: int, lately_us: int) -> Period:
-    """The counts from `since_us` on; `lately_us` is where its last hour begins."""
-    floor = id_floor(since_us)
+def period(log: sqlite3.Connection, since_us: int, lately_us: int, until_us: int | None = None) -> Period:
+    """The counts from `since_us` until before `until_us`; `lately_us` is where the last hour begins."""
+    until = FOREVER_US if until_us is None else until_us
+    within: Row = {"floor": id_floor(since_us), "since": since_us, "until": until, "lately": lately_us}
     return Period(
         since_us=since_us,
-        groups=_groups(log, floor, since_us, lately_us),
-        running=_count(log, "SELECT count(*) FROM turn WHERE ended_us IS NULL"),
-        got_nothing=_count(log, f"SELECT count(*) FROM silent_turns AS t WHERE {_SINCE}", floor, since_us),
-        in_doubt=_count(log, f"{_IN_DOUBT} AND {_SINCE}", floor, since_us),
-        ignored=_ignored(log, since_us),
-        ignored_lately=_ignored(log, lately_us),
-        heard_us=newest_us(log, "WHERE kind = 'user'"),
-        repeated=_repeated(log, lately_us),
-        asked=_asked(log, floor, since_us),
-        rows_lost=_count(log, "SELECT coalesce(sum(rows), 0) FROM log_loss WHERE at_us >= ?", since_us),
+        groups=_groups(log, within),
+        running=_count(log, "SELECT count(*) FROM turn WHERE ended_us IS NULL AND started_us < :until", within),
+        got_nothing=_count(log, f"SELECT count(*) FROM silent_turns AS t WHERE {WITHIN}", within),
+        in_doubt=_count(log, f"SELECT count(*) FROM {IN_DOUBT} AND {WITHIN}", within),
+        ignored=_ignored(log, since_us, until),
+        ignored_lately=_ignored(log, lately_us, until),
+        heard_us=_heard(log, until),
+        repeated=_repeated(log, lately_us, until),
+        asked=_asked(log, within),
+        rows_lost=_count(
+            log, "SELECT coalesce(sum(rows), 0) FROM log_loss WHERE at_us >= :since AND at_us < :until", within
+        ),
     )
 
 
-_SINCE = "t.turn_id >= ? AND t.started_us >= ?"
-_IN_DOUBT = (
-    "SELECT count(*) FROM turn AS t CROSS JOIN effects AS e ON e.turn_id = t.turn_id"
+WITHIN = "t.turn_id >= :floor AND t.started_us >= :since AND t.started_us < :until"
+"""A turn, or an attempt, that began in the period."""
+
+IN_DOUBT = (
+    "turn AS t CROSS JOIN effects AS e ON e.turn_id = t.turn_id"
     " WHERE t.effects > 0 AND coalesce(t.outcome, '') NOT IN ('answered', 'silent', 'short_path', 'completed')"
     " AND e.state = 'in_doubt'"
 )
-"""A turn that ended well has no effect in doubt, and the effects of most turns need not be looked at."""
+"""Effects in doubt. A turn that ended well has none, and the effects of most turns need not be looked at."""
 
 
-def _groups(log: sqlite3.Connection, floor: str, since_us: int, lately_us: int) -> tuple[Group, ...]:
+def _groups(log: sqlite3.Connection, within: Row) -> tuple[Group, ...]:
     found = log.execute(
         "SELECT coalesce(t.outcome, 'running'), t.reason, t.first_reason, t.reason_phase, count(*),"
-        " sum(t.started_us >= ?), sum(t.addressed), sum(t.addressed AND t.owner IS 'notice'),"
+        " sum(t.started_us >= :lately), sum(t.addressed), sum(t.addressed AND t.owner IS 'notice'),"
         " sum(coalesce(t.flags, '') LIKE '%\"staff_note_without_channel\"%'), min(t.started_us), max(t.started_us),"
-        " sum(t.addressed AND t.started_us >= ?), sum(t.addressed AND t.owner IS 'notice' AND t.started_us >= ?)"
-        f" FROM turn AS t WHERE {_SINCE} GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
-        (lately_us, lately_us, lately_us, floor, since_us),
+        " sum(t.addressed AND t.started_us >= :lately),"
+        " sum(t.addressed AND t.owner IS 'notice' AND t.started_us >= :lately)"
+        f" FROM turn AS t WHERE {WITHIN} GROUP BY 1, 2, 3, 4 ORDER BY 5 DESC, 1, 2, 3, 4",
+        within,
     )
     return tuple(Group(*row) for row in found)
 
 
-def _ignored(log: sqlite3.Connection, since_us: int) -> tuple[tuple[str, int], ...]:
-    """Messages that opened no turn, by reason, in the hours that reach into the time from then on."""
-    sql = "SELECT reason, sum(count) FROM ignored_message WHERE hour_us > ? GROUP BY reason ORDER BY 2 DESC, 1"
-    return tuple((str(reason), int(count)) for reason, count in log.execute(sql, (since_us - HOUR_US,)))
+def _ignored(log: sqlite3.Connection, since_us: int, until_us: int) -> tuple[tuple[str, int], ...]:
+    """Messages that opened no turn, by reason, in the hours that reach into a period."""
+    sql = (
+        "SELECT reason, sum(count) FROM ignored_message WHERE hour_us > ? AND hour_us < ?"
+        " GROUP BY reason ORDER BY 2 DESC, 1"
+    )
+    return tuple((str(reason), int(count)) for reason, count in log.execute(sql, (since_us - HOUR_US, until_us)))
 
 
-def _repeated(log: sqlite3.Connection, lately_us: int) -> tuple[int, int]:
+def _heard(log: sqlite3.Connection, until_us: int) -> int | None:
+    """When a message last opened a turn, before `until_us`."""
+    sql = "SELECT started_us FROM turn WHERE kind = 'user' AND started_us < ? ORDER BY turn_id DESC LIMIT 1"
+    row = log.execute(sql, (until_us,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _repeated(log: sqlite3.Connection, lately_us: int, until_us: int) -> tuple[int, int]:
     """Of the newest answers, how many are the commonest words, and how many there are."""
     found = log.execute(
         "SELECT coalesce(max(same), 0), coalesce(sum(same), 0) FROM (SELECT count(*) AS same FROM ("
         "  SELECT text FROM message WHERE role = 'assistant' AND text <> '' AND state IS NOT 'failed' AND at_us >= ?"
-        "  AND entry_id > (SELECT max(entry_id) FROM message) - ? ORDER BY entry_id DESC LIMIT ?) GROUP BY text)",
-        (lately_us, 20 * ANSWERS, ANSWERS),
+        "  AND at_us < ? AND entry_id > (SELECT max(entry_id) FROM message) - ? ORDER BY entry_id DESC LIMIT ?)"
+        " GROUP BY text)",
+        (lately_us, until_us, 20 * ANSWERS, ANSWERS),
     )
     same, answers = found.fetchone()
     return int(same), int(answers)
 
 
-def _asked(log: sqlite3.Connection, floor: str, since_us: int) -> tuple[Asked, ...]:
+def _asked(log: sqlite3.Connection, within: Row) -> tuple[Asked, ...]:
     found = log.execute(
         "SELECT t.provider || '/' || t.model, count(*), sum(t.status = 'failed') FROM attempt AS t"
-        f" WHERE {_SINCE} GROUP BY t.provider, t.model ORDER BY 2 DESC, 1",
-        (floor, since_us),
+        f" WHERE {WITHIN} GROUP BY t.provider, t.model ORDER BY 2 DESC, 1",
+        within,
     )
     return tuple(Asked(*row) for row in found)
 
 
-def _count(log: sqlite3.Connection, sql: str, *values: object) -> int:
+def _count(log: sqlite3.Connection, sql: str, values: Row) -> int:
     return int(log.execute(sql, values).fetchone()[0])
 
 

@@ -23,6 +23,9 @@ MESSAGE_ID_DIGITS = 15
 
 PREFIX_CHARS = 4
 
+FOREVER_US = 2**62
+"""After every time: the end of a period that has none."""
+
 SLACK_US = 60_000_000
 """How much later a turn may be said to have started than the time that stands in its id."""
 
@@ -158,6 +161,7 @@ _STUCK = (
     " coalesce(s.since_us, e.at_us, t.started_us) AS since_us, coalesce(s.since, e.at, t.started) AS since,"
     " t.kind, t.channel_id, t.channel_name, t.user_id, t.user_name, t.addressed,"
     " CAST(p.process_id AS TEXT) AS process_id, p.host, p.pid, p.pid_started,"
+    " p.heartbeat_us, t.deadline_us, e.at_us + e.budget_ms * 1000 AS budget_us,"
     " round((julianday('now') - 2440587.5) * 86400.0 - p.heartbeat_us / 1000000.0, 3) AS heartbeat_age"
     " FROM turn AS t JOIN process AS p ON p.process_id = t.process_id"
     " LEFT JOIN phase_event AS e ON e.turn_id = t.turn_id AND e.seq = ("
@@ -170,16 +174,19 @@ _STUCK = (
 def stuck_turns(connection: sqlite3.Connection, alive: Callable[[int, str], bool] = is_alive) -> list[Row]:
     """What does not move, by which rule; a process of this host that is gone is looked up, not guessed.
 
-    `alive` tells of a pid of this host, with its mark, whether it runs.
+    `counted_from_us` is the instant that the rule compares with the present one. `alive` tells of a pid of this
+    host, with its mark, whether it runs.
     """
     host = socket.gethostname()
     found = []
     for row in rows(connection, _STUCK):
         mark, age = str(row.pop("pid_started")), row.pop("heartbeat_age")
+        heartbeat, deadline, budget = row.pop("heartbeat_us"), row.pop("deadline_us"), row.pop("budget_us")
         if row["host"] == host and not alive(int(str(row["pid"])), mark):
             row |= {"rule": "process_gone", "value": age, "threshold": 0.0}
         if row["rule"] is not None:
-            found.append(row)
+            instants = {"deadline_passed": deadline, "phase_over_budget": budget}
+            found.append({**row, "counted_from_us": instants.get(str(row["rule"]), heartbeat)})
     return found
 
 
@@ -206,14 +213,31 @@ def path_of(connection: sqlite3.Connection, turn_id: str) -> list[tuple[str, str
     return [(str(a), str(b), str(c)) for a, b, c in connection.execute(sql, (turn_id,))]
 
 
-def heat_of(connection: sqlite3.Connection, machine_hash: str, since_us: int | None) -> dict[tuple[str, str, str], int]:
-    """How often each step of this machine was taken."""
+def heat_of(
+    connection: sqlite3.Connection, machine_hash: str, since_us: int | None, until_us: int | None = None
+) -> dict[tuple[str, str, str], int]:
+    """How often each step of this machine was taken in a period."""
     sql = (
-        "SELECT e.phase, e.transition, e.to_phase, count(*) FROM phase_event AS e"
-        " JOIN turn AS t ON t.turn_id = e.turn_id"
-        " WHERE e.kind = 'exit' AND t.machine_hash = ? AND e.at_us >= ? GROUP BY 1, 2, 3"
+        "SELECT e.phase, e.transition, e.to_phase, count(*) FROM turn AS t"
+        " CROSS JOIN phase_event AS e ON e.turn_id = t.turn_id"
+        " WHERE e.kind = 'exit' AND t.turn_id >= :floor AND t.machine_hash = :machine"
+        " AND e.at_us >= :since AND e.at_us < :until GROUP BY 1, 2, 3"
     )
-    return {(str(a), str(b), str(c)): int(n) for a, b, c, n in connection.execute(sql, (machine_hash, since_us or 0))}
+    since, until = since_us or 0, until_us if until_us is not None else FOREVER_US
+    floor = id_floor(max(since - LONGEST_TURN_US, 0))
+    found = connection.execute(sql, {"machine": machine_hash, "floor": floor, "since": since, "until": until})
+    return {(str(a), str(b), str(c)): int(n) for a, b, c, n in found}
+
+
+def machines_in(connection: sqlite3.Connection, since_us: int, until_us: int | None) -> list[Row]:
+    """The machines that turns of a period walked, the turns' own before that of summaries, the busiest first."""
+    sql = (
+        "WITH walked AS (SELECT machine_hash AS hash, count(*) AS turns FROM turn"
+        "  WHERE turn_id >= ? AND started_us >= ? AND started_us < ? GROUP BY machine_hash)"
+        " SELECT m.hash, m.name, m.body, w.turns FROM walked AS w JOIN machine AS m ON m.hash = w.hash"
+        " ORDER BY m.name = 'turn' DESC, m.name, w.turns DESC, m.hash"
+    )
+    return rows(connection, sql, (id_floor(since_us), since_us, until_us if until_us is not None else FOREVER_US))
 
 
 CIRCUITS = (
@@ -266,7 +290,7 @@ FALLBACK = (
 
 def fallback_decisions(connection: sqlite3.Connection, since_us: int | None, until_us: int | None) -> list[Row]:
     """Why fallback stopped, or passed somebody over, grouped by decision, reason and rule; the last values of each."""
-    since, until = since_us or 0, until_us if until_us is not None else 2**62
+    since, until = since_us or 0, until_us if until_us is not None else FOREVER_US
     floor = id_floor(max(since - LONGEST_TURN_US, 0))
     found = rows(connection, FALLBACK, {"floor": floor, "since": since, "until": until})
     return [{**row, "last_values": json.loads(str(row["last_values"]))} for row in found]

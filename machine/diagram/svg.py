@@ -34,6 +34,15 @@ _START_X, _START_UP = 20, 22
 
 def render(graph: Graph, overlay: Overlay = PLAIN) -> str:
     """The picture, ending in a line break. Raises `CallerError` if the overlay does not fit the graph."""
+    return _picture(graph, overlay, alone=True)
+
+
+def inline(graph: Graph, overlay: Overlay = PLAIN) -> str:
+    """The same for a page of several pictures, which holds the style sheet once and tells the rows by itself."""
+    return _picture(graph, overlay, alone=False)
+
+
+def _picture(graph: Graph, overlay: Overlay, *, alone: bool) -> str:
     marks = marks_of(graph, overlay)
     pairs = _pairs(graph)
     labels = {pair: label_lines(_marked(edges, marks)) for pair, edges in pairs.items()}
@@ -45,18 +54,18 @@ def render(graph: Graph, overlay: Overlay = PLAIN) -> str:
         *(_route(route, pairs[(route.source, route.target)], looks) for route in places.routes),
         *_note(places),
     ]
-    return "\n".join([*_framed(graph, overlay, places, body), "</svg>"]) + "\n"
+    return "\n".join([*_framed(graph, overlay, places, body, alone=alone), "</svg>"]) + "\n"
 
 
-def _framed(graph: Graph, overlay: Overlay, places: Layout, body: Sequence[str]) -> Iterable[str]:
+def _framed(graph: Graph, overlay: Overlay, places: Layout, body: Sequence[str], *, alone: bool) -> Iterable[str]:
     """The body between head and legend, in a frame that both fit in."""
-    legend, keys = legend_of(graph), list(_keys(graph, overlay))
+    rows, keys = legend_of(graph) if alone else None, list(_keys(graph, overlay))
     top = places.bottom + 2 * MARGIN
-    height = top + (len(keys) + 2 + legend.height) * _ROW
+    height = top + (len(keys) + (2 + rows.height if rows else 0)) * _ROW
     height += -height % _HEIGHT_STEP + MARGIN
     name, initial, final = map(shown, (graph.name, graph.initial, graph.final))
     title = escape(f"machine {name}, from {initial} to {final}")
-    widest = max(legend.width, *map(columns, keys), 0) * _COLUMN
+    widest = max(rows.width if rows else 0, *map(columns, keys), 0) * _COLUMN
     width = max(places.width, 2 * MARGIN + round(max(widest, columns(title) * _TITLE_COLUMN)))
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="phasewalk" role="img" '
@@ -64,11 +73,12 @@ def _framed(graph: Graph, overlay: Overlay, places: Layout, body: Sequence[str])
     )
     yield f"<title>{title}</title>"
     yield f"<desc>{escape('Phases from top to bottom: ' + ', '.join(graph.nodes))}. Arrows bear the ids of rows.</desc>"
-    yield f"<style>{STYLE}</style>"
+    if alone:
+        yield f"<style>{STYLE}</style>"
     yield '<rect class="ground" width="100%" height="100%"/>'
     yield f'<text class="title" x="{MARGIN}" y="32">{title}</text>'
     yield from body
-    yield from _legend(legend, keys, top)
+    yield from _legend(rows, keys, top)
 
 
 def _pairs(graph: Graph) -> dict[Pair, list[Edge]]:
@@ -192,13 +202,14 @@ def _keys(graph: Graph, overlay: Overlay) -> Iterable[str]:
         yield f"width: share of the busiest arrow, in {WIDTHS} steps; dashed: never taken"
 
 
-def _legend(legend: Legend, keys: Sequence[str], top: int) -> Iterable[str]:
+def _legend(legend: Legend | None, keys: Sequence[str], top: int) -> Iterable[str]:
     """Each line is placed from the one before, so that a new row adds a line and changes none."""
     yield f'<text class="legend" y="{top}">'
     yield from (f'<tspan x="{MARGIN}" dy="{_ROW}">{escape(key)}</tspan>' for key in keys)
-    yield f'<tspan class="strong">{_cells(HEAD, legend, 2 * _ROW)}</tspan>'
-    for entry in legend.entries:
-        yield "".join(_cells(line, legend, _ROW) for line in entry)
+    if legend is not None:
+        yield f'<tspan class="strong">{_cells(HEAD, legend, 2 * _ROW)}</tspan>'
+        for entry in legend.entries:
+            yield "".join(_cells(line, legend, _ROW) for line in entry)
     yield "</text>"
 
 

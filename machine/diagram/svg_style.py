@@ -19,6 +19,9 @@ def _colours(ink: str, ground: str) -> str:
     )
 
 
+STYLE_LIGHT = _colours(_INK, _GROUND)
+"""The light colours alone, for a page that wants them whatever the reader prefers, as on paper."""
+
 STYLE = "\n".join(
     [
         "",
@@ -35,7 +38,7 @@ STYLE = "\n".join(
         ".phasewalk .path .line,.phasewalk .visited rect{stroke-width:4}",
         ".phasewalk .path text{font-weight:bold}",
         ".phasewalk .edge:hover .line{stroke-width:5;stroke-dasharray:none}",
-        _colours(_INK, _GROUND),
+        STYLE_LIGHT,
         f"@media (prefers-color-scheme:dark){{{_colours(_DARK_INK, _DARK_GROUND)}}}",
         "",
     ]

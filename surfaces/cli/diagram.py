@@ -18,6 +18,7 @@ from phasewalk.machine.table import Table
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.surfaces.cli.completing import turn_names
 from phasewalk.surfaces.cli.exits import CommandError, Exit
+from phasewalk.surfaces.cli.output import hand_over
 
 TABLES = {table.name: table for table in (TURN_TABLE, SUMMARY_TABLE)}
 PNG = "png"
@@ -66,18 +67,9 @@ def command(
         graph, overlay = _path(obj, name)
     elif heat:
         overlay = _heat(obj, since, TABLES[machine])
-    _write(_png(FORMATS["svg"].render(graph, overlay)) if form == PNG else FORMATS[form].render(graph, overlay), output)
-
-
-def _write(picture: str | bytes, output: Path | None) -> None:
-    """To the file, or to standard output."""
-    if output is None:
-        click.echo(picture, nl=False)
-        return
-    try:
-        output.write_bytes(picture.encode() if isinstance(picture, str) else picture)
-    except OSError as error:
-        raise CommandError(f"{output}: cannot be written ({error.strerror})", Exit.USAGE) from error
+    hand_over(
+        _png(FORMATS["svg"].render(graph, overlay)) if form == PNG else FORMATS[form].render(graph, overlay), output
+    )
 
 
 def _png(svg: str) -> bytes:

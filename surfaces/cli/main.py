@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
     "tail": ("tail", "What is happening now, event by event."),
     "search": ("search", "Where something was said, in any language, by any characters."),
+    "report": ("report", "One HTML page about a period: verdict, failures, the turns to look at first."),
     "diagram": ("diagram", "Draw a machine from its table."),
     "completion": ("completion", "Let the shell complete commands and names of turns."),
     "export": ("export", "Turns for other programs: JSON lines, traces, CSV."),

@@ -103,9 +103,7 @@ def emit(lines: Iterable[str]) -> bool:
         out.flush()
     except OSError as error:
         _turn_off(out)
-        if error.errno not in (errno.EPIPE, errno.EINVAL):
-            said = f"standard output cannot be written ({error.strerror})"
-            raise CommandError(said, Exit.UNREADABLE) from error
+        _unless_closed(error)
         return False
     return True
 
@@ -148,6 +146,30 @@ def read_on() -> bool:
         return not poll.poll(0)
     except (AttributeError, OSError, ValueError):
         return True
+
+
+def hand_over(document: str | bytes, output: Path | None) -> None:
+    """Write one whole document to a file, else to standard output; text as UTF-8 wherever it goes.
+
+    A closed pipe is quiet. Raises `CommandError`: usage for a file that cannot be written, unreadable for the output.
+    """
+    data = document.encode() if isinstance(document, str) else document
+    try:
+        if output is not None:
+            output.write_bytes(data)
+        else:
+            click.echo(data, nl=False)
+    except OSError as error:
+        if output is not None:
+            raise CommandError(f"{output}: cannot be written ({error.strerror})", Exit.USAGE) from error
+        _turn_off(sys.stdout)
+        _unless_closed(error)
+
+
+def _unless_closed(error: OSError) -> None:
+    """A reader that went away is quiet, anything else is told."""
+    if error.errno not in (errno.EPIPE, errno.EINVAL):
+        raise CommandError(f"standard output cannot be written ({error.strerror})", Exit.UNREADABLE) from error
 
 
 def _turn_off(out: object) -> None:

@@ -1,28 +1,21 @@
 """`phasewalk status`: is the bot well, and where does it stop? The first screen, 24 lines of 80 columns."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import click
 
-from phasewalk.storage.changes import Change, Start, start_before
-from phasewalk.storage.health import (
-    DAY_US,
-    HOUR_US,
-    Group,
-    Process,
-    fallback_stops,
-    newest_us,
-    period,
-    processes,
-)
+from phasewalk.storage.changes import Start, start_before
+from phasewalk.storage.health import DAY_US, Group, Process, fallback_stops, newest_us
 from phasewalk.storage.queries import Row, stuck_turns
+from phasewalk.surfaces.cli.changes_said import changes_said
+from phasewalk.surfaces.cli.evidence import evidence_of
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
-from phasewalk.surfaces.cli.render import clip, coloured, harmless, plain, terminal_width, wrap
+from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
-from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck, Verdict, judge
+from phasewalk.surfaces.cli.verdict import Evidence, Verdict, by_outcome, judge
 from phasewalk.surfaces.cli.where import opened_log, thresholds_or_usual
 from phasewalk.surfaces.thresholds import Thresholds
 
@@ -33,8 +26,6 @@ COLOURS = {"WELL": "32", "NOT WELL": "31"}
 SHOWN_OUTCOMES = 5
 SHOWN_CAUSES = 2
 SHOWN_ASKED = 3
-SHOWN_CHANGES = 2
-SHOWN_VALUE = 24
 
 
 class Picture(NamedTuple):
@@ -87,14 +78,8 @@ def _picture(log: sqlite3.Connection, now: int, zone: Zone, limits: Thresholds) 
     newest = newest_us(log)
     old = newest is not None and now - newest > DAY_US
     since = 0 if old else now - DAY_US
-    evidence = Evidence(
-        now_us=now,
-        period=period(log, since, now - HOUR_US),
-        span="the whole log" if old else A_DAY,
-        stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck_turns(log)),
-        processes=tuple(sorted(processes(log), key=lambda process: process.state == "ended")),
-        limits=limits,
-    )
+    span = "the whole log" if old else A_DAY
+    evidence = evidence_of(log, stuck_turns(log), since_us=since, now_us=now, span=span, limits=limits)
     verdict = judge(evidence)
     start = start_before(log, verdict.since_us) if verdict.since_us is not None else None
     return Picture(evidence, verdict, tuple(fallback_stops(log, since)), newest, start, covers(log, zone))
@@ -125,37 +110,17 @@ def _since(picture: Picture, zone: Zone) -> Iterator[str]:
         said = f"  last start before it: process {began.pid} ({began.command}, version {began.version})"
         yield harmless(f"{said}, {zone.full(began.started_us)}")
         if picture.start.changes is not None:
-            yield harmless(f"  it changed {_changes(picture.start.changes)}")
+            yield harmless(f"  it changed {changes_said(picture.start.changes)}")
     if picture.newest_us is not None:
         old = ", so everything is counted" if picture.evidence.period.since_us == 0 else ""
         newest = picture.newest_us
         yield f"newest turn {zone.full(newest)} {zone.name} ({ago(newest, now)}){old}"
 
 
-def _changes(changes: tuple[Change, ...]) -> str:
-    """The first changes and how many more there are."""
-    told = [f"{change.what} {_change(change)}" for change in changes[:SHOWN_CHANGES]]
-    rest = len(changes) - SHOWN_CHANGES
-    return "; ".join([*told, *([f"{rest} more"] if rest > 0 else [])]) or "neither version nor configuration"
-
-
-def _change(change: Change) -> str:
-    """`1 -> 2`; of a list what went and what came."""
-    before, after = change.before, change.after
-    if isinstance(before, list) and isinstance(after, list) and set(map(plain, before)) != set(map(plain, after)):
-        went = [f"-{_value(part)}" for part in before if part not in after]
-        return " ".join([*went, *(f"+{_value(part)}" for part in after if part not in before)])
-    return f"{_value(before)} -> {_value(after)}"
-
-
-def _value(value: object) -> str:
-    return "nothing" if value is None else clip(plain(value), SHOWN_VALUE)
-
-
 def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
     """How turns ended, the last hour beside a usual one and the total; the commonest first."""
     yield f"{'turns':<16}{'last hour':>10}{'usual hour':>14}{span.removeprefix('the '):>16}"
-    counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *_by_outcome(groups)]
+    counted = [("all", sum(g.lately for g in groups), sum(g.turns for g in groups)), *by_outcome(groups)]
     shown, rest = counted[: SHOWN_OUTCOMES + 1], counted[SHOWN_OUTCOMES + 1 :]
     if rest:
         shown.append(("others", sum(line[1] for line in rest), sum(line[2] for line in rest)))
@@ -167,17 +132,6 @@ def _outcomes(groups: tuple[Group, ...], span: str) -> Iterator[str]:
 def _usual(lately: int, turns: int, span: str) -> float | None:
     """What an hour holds on average, the last one left out; None where the span is not a day."""
     return None if span != A_DAY else round((turns - lately) / 23, 1)
-
-
-def _by_outcome(groups: Iterable[Group]) -> list[tuple[str, int, int]]:
-    """(outcome, turns of the last hour, turns), those that ended badly first, then by number."""
-    counted: dict[str, list[int]] = {}
-    for group in groups:
-        sums = counted.setdefault(group.outcome, [0, 0])
-        sums[0] += group.lately
-        sums[1] += group.turns
-    order = sorted(counted, key=lambda name: (name not in ENDED_BADLY, -counted[name][1], name))
-    return [(name, *counted[name]) for name in order]  # type: ignore[misc]  # two numbers each
 
 
 def _counts(picture: Picture) -> Iterator[str]:
@@ -205,7 +159,7 @@ def _item(picture: Picture) -> Row:
     evidence, verdict = picture.evidence, picture.verdict
     found, start = evidence.period, picture.start
     causes = [{"what": c.what, "since": rfc3339(c.since_us), "look": c.look} for c in verdict.causes]
-    counted = _by_outcome(found.groups)
+    counted = by_outcome(found.groups)
     return {
         "verdict": verdict.word,
         "why": verdict.why,

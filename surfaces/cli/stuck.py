@@ -13,10 +13,10 @@ from phasewalk.surfaces.cli.times import Zone, ago, lasting, now_us, zone_of, zo
 from phasewalk.surfaces.cli.where import opened_log
 
 RULES = {
-    "process_gone": "its process {pid} on {host} is gone; last sign of life {value} ago",
-    "heartbeat_lost": "its process {pid} on {host} gave no sign of life for {value}, limit {threshold}",
-    "deadline_passed": "its deadline passed {value} ago, limit {threshold}",
-    "phase_over_budget": "the phase is over its budget by {value}, limit {threshold}",
+    "process_gone": "its process {pid} on {host} is gone; last sign of life {ago}",
+    "heartbeat_lost": "its process {pid} on {host} gave no sign of life {lasting}, limit {threshold}",
+    "deadline_passed": "its deadline passed {ago}, limit {threshold}",
+    "phase_over_budget": "the phase is over its budget {by}, limit {threshold}",
 }
 
 
@@ -44,11 +44,16 @@ def command(obj: dict[str, Any], /, *, as_json: bool, jsonl: bool, utc: bool, tz
         raise SystemExit(int(Exit.CONDITION))
 
 
-def rule_of(row: Row) -> str:
-    """The rule by which a turn is stuck, its number beside the limit."""
-    value, threshold = (float(str(row[name])) for name in ("value", "threshold"))
-    told = {"value": lasting(value), "threshold": lasting(threshold)}
-    said = RULES[str(row["rule"])].format(pid=row["pid"], host=row["host"], **told)
+def rule_of(row: Row, zone: Zone | None = None) -> str:
+    """The rule by which a turn is stuck, its number beside the limit; with `zone` the instant instead of a span."""
+    threshold = lasting(float(str(row["threshold"])))
+    if zone is None:
+        value = lasting(float(str(row["value"])))
+        told = {"ago": f"{value} ago", "lasting": f"for {value}", "by": f"by {value}"}
+    else:
+        when = zone.full(int(str(row["counted_from_us"])))
+        told = {"ago": f"at {when}", "lasting": f"since {when}", "by": f"since {when}"}
+    said = RULES[str(row["rule"])].format(pid=row["pid"], host=row["host"], threshold=threshold, **told)
     return harmless(f"{row['rule']}: {said}")
 
 

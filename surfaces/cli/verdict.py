@@ -5,6 +5,7 @@ Invariant: facts (a turn that hangs, a bot that died) count at once, shares only
 decides, the word is UNCLEAR or a count, never WELL.
 """
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from phasewalk.storage.health import HOUR_US, Group, Period, Process
@@ -217,6 +218,17 @@ def _quiet(evidence: Evidence) -> Cause | None:
 
 FAULTS = (_process, _hanging, _ignoring, _undelivered, _failing, _unheard, _canned, _doubtful, _quiet)
 """In the order in which they are told: what stops everything first."""
+
+
+def by_outcome(groups: Iterable[Group]) -> list[tuple[str, int, int]]:
+    """(outcome, turns of the last hour, turns), those that ended badly first, then by number."""
+    counted: dict[str, list[int]] = {}
+    for group in groups:
+        sums = counted.setdefault(group.outcome, [0, 0])
+        sums[0] += group.lately
+        sums[1] += group.turns
+    order = sorted(counted, key=lambda name: (name not in ENDED_BADLY, -counted[name][1], name))
+    return [(name, *counted[name]) for name in order]  # type: ignore[misc]  # two numbers each
 
 
 def _share(found: tuple[int, int], limit: float, limits: Thresholds, what: str) -> str:

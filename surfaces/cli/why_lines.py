@@ -10,14 +10,14 @@ from typing import Any
 from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.show_lines import outcome_colour
 from phasewalk.surfaces.cli.stuck import rule_of
-from phasewalk.surfaces.cli.times import Zone, ago, lasting
+from phasewalk.surfaces.cli.times import Zone, ago
 from phasewalk.surfaces.cli.why_reasons import causes, deciding, meaning, otherwise, values
 
 Item = dict[str, Any]
 
 
-def why_item(item: Item, now: int) -> Item:
-    """The answer as `why --json` prints it."""
+def why_item(item: Item, now: int, zone: Zone | None = None) -> Item:
+    """The answer as `why --json` prints it; with `zone` a wait is told by its instants, which do not age."""
     rule = deciding(item)
     return {
         "turn_id": item["turn_id"],
@@ -30,7 +30,7 @@ def why_item(item: Item, now: int) -> Item:
         "rule": rule[0] if rule else None,
         "values": dict(rule[1]) if rule else {},
         "otherwise": otherwise(item) or None,
-        "waits": list(_waits(item, now)),
+        "waits": list(_waits(item, now, zone)),
         "stuck": item["stuck"],
     }
 
@@ -80,19 +80,19 @@ def _first_failure(item: Item) -> Item | None:
     return None if first is None else {key: first[key] for key in keys}
 
 
-def _waits(item: Item, now: int) -> Iterator[str]:
+def _waits(item: Item, now: int, zone: Zone | None) -> Iterator[str]:
     """For a turn without an end: what it waits for, since when, and what happens when the wait ends."""
     if item["outcome"] is not None:
         return
     last = item["visits"][-1] if item["visits"] else None
     since = item["started_us"] if last is None or last["entered_us"] is None else last["entered_us"]
-    yield f"it waits for {_awaited(item)}, since {ago(since, now)}"
+    yield f"it waits for {_awaited(item)}, since {zone.full(since) if zone else ago(since, now)}"
     if item["stuck"] is not None:
-        yield f"nothing moves it: {rule_of(item['stuck'])}"
+        yield f"nothing moves it: {rule_of(item['stuck'], zone)}"
         yield "when a process of the bot starts, it is settled by what the log says was done; nothing is done twice"
         return
-    left = (item["deadline_us"] - now) / 1_000_000
-    ends = f"in {lasting(left)}" if left > 0 else f"{lasting(-left)} ago"
+    deadline = item["deadline_us"]
+    ends = zone.full(deadline) if zone else ago(deadline, now)
     yield f"its deadline is {ends}; then it gets the time-out notice, and what was done stays in the log"
 
 
