@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, field_validator
 
 from phasewalk.machine.words import NoticeCode
 from phasewalk.surfaces.thresholds import Thresholds, thresholds_of
@@ -19,6 +19,7 @@ LONGEST = 31_536_000
 
 Seconds = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)]
 Wait = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False)]
+_AS_TABLE = PlainSerializer(Thresholds._asdict, return_type=dict)
 Duration = Annotated[str, Field(pattern=r"^\d+[smhdw]$")]
 
 
@@ -217,7 +218,7 @@ class Configuration(Section):
     families: dict[str, FamilySection] = {}
     moderation: ModerationSection = ModerationSection()
     storage: StorageSection = StorageSection()
-    check: Annotated[InstanceOf[Thresholds], BeforeValidator(thresholds_of)] = Thresholds()
+    check: Annotated[InstanceOf[Thresholds], BeforeValidator(thresholds_of), _AS_TABLE] = Thresholds()
     notices: dict[str, str] = {}
     folder: Path = Field(default=Path(), exclude=True)
 

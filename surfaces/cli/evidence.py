@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from phasewalk.storage.health import HOUR_US, period, processes
 from phasewalk.storage.queries import Row
-from phasewalk.surfaces.cli.verdict import Evidence, Stuck
+from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck
 from phasewalk.surfaces.thresholds import Thresholds
 
 
@@ -36,3 +36,16 @@ def evidence_of(
         processes=tuple(sorted(known, key=lambda process: process.state == "ended")),
         limits=limits,
     )
+
+
+def figures_of(evidence: Evidence) -> dict[str, int]:
+    """What is counted, in few numbers."""
+    found = evidence.period
+    return {
+        "turns": sum(group.turns for group in found.groups),
+        "ended_badly": sum(group.turns for group in found.groups if group.outcome in ENDED_BADLY),
+        "running": found.running,
+        "stuck": len(evidence.stuck),
+        "got_nothing": found.got_nothing,
+        "in_doubt": found.in_doubt,
+    }

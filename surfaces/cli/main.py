@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
+    "check": ("check", "Is the bot well, in one line, for cron."),
     "tail": ("tail", "What is happening now, event by event."),
     "search": ("search", "Where something was said, in any language, by any characters."),
     "report": ("report", "One HTML page about a period: verdict, failures, the turns to look at first."),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from phasewalk.storage.changes import Start
 from phasewalk.storage.health import Asked
 from phasewalk.surfaces.cli.changes_said import changes_said
+from phasewalk.surfaces.cli.evidence import figures_of
 from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Verdict, by_outcome
 from phasewalk.surfaces.report.html import Html, el, join
 from phasewalk.surfaces.report.pieces import Column, Frame, bar, command, counted, kind, number, section, table
@@ -46,17 +47,13 @@ def _since(verdict: Verdict, start: Start | None, frame: Frame) -> Iterator[obje
 
 
 def _figures(evidence: Evidence) -> Html:
-    found = evidence.period
-    figures = {
-        "turns": sum(group.turns for group in found.groups),
-        "ended badly": sum(group.turns for group in found.groups if group.outcome in ENDED_BADLY),
-        "running": found.running,
-        "stuck": len(evidence.stuck),
-        "got nothing": found.got_nothing,
-        "effects in doubt": found.in_doubt,
-    }
     return el(
-        "dl", [el("div", el("dt", name), el("dd", number(count))) for name, count in figures.items()], class_="figures"
+        "dl",
+        [
+            el("div", el("dt", name.replace("_", " ")), el("dd", number(count)))
+            for name, count in figures_of(evidence).items()
+        ],
+        class_="figures",
     )
 
 
