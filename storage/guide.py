@@ -1,80 +1,58 @@
-"""What the tables and views of the log are for, one line each, and one read-only query of an operator.
+"""What the tables and views of the log are for, and one read-only query of an operator.
 
-Owns the sentences of the documented interface and which statements may run. Knows no way of printing.
+The sentences of the documented interface stand in `metadata.json`, in the form that Datasette reads. Owns which
+statements may run. Knows no way of printing.
 Invariant: whatever text is handed in, nothing is written: not to the log, not to any other file.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-TABLES: dict[str, str] = {
-    "turn": "each turn: who, where, when, in which phase, how and why it ended",
-    "phase_event": "entry and exit of each visit to a phase, with the guards that were asked",
-    "attempt": "each model call: cause, candidate, status, reason, tokens",
-    "fallback_step": "each candidate considered: decision, reason, rule, values compared",
-    "tool_call": "each tool call: round, name, status, reason",
-    "effect": "what cannot be taken back; its present state is in the view effects",
-    "effect_event": "intent and receipt of each effect",
-    "contract": "what turns were allowed to use, by digest",
-    "configuration": "by which settings processes ran, by digest; no secrets",
-    "machine": "each transition table that was ever run, by digest",
-    "process": "each process that wrote the log: host, pid, version, sign of life, end",
-    "payload": "long texts, stored once by digest; a pruned one has no body",
-    "message": "the conversation as history; trimmed_us marks what left the working window",
-    "message_index": "full-text index over messages: three characters in a row, folded; no text",
-    "message_indexed": "up to which message the full-text index reaches",
-    "note": "notes kept for people by the tools",
-    "task": "tasks of people, with the time when they are due",
-    "fact": "facts remembered about people by the tools",
-    "circuit": "each provider that failed: open until when, who probes it",
-    "circuit_failure": "what counted against a provider, once a turn",
-    "approval": "tool calls that wait for a permission, were permitted, were made",
-    "summary": "what was said in a channel before its working window, in short",
-    "summary_queue": "how much left the window of a channel since its last summary",
-    "operator_action": "what operators changed by command: when, who, what, before, after",
-    "ignored_message": "messages that opened no turn, counted by hour, process, channel and reason",
-    "reason": "the closed list of reasons: code, severity, meaning",
-    "payload_left": "texts old enough to be pruned that a running process may still refer to",
-    "prune_log": "what was pruned or erased, when, before which time",
-    "log_loss": "rows that could not be written",
-}
-
-VIEWS: dict[str, str] = {
-    "effects": "each effect with its present state",
-    "effects_in_doubt": "what may or may not have happened",
-    "stuck_turns": "what does not move, since when, by which rule, number beside threshold",
-    "turn_timeline": "what happened in a turn, in order, with offsets",
-    "attempt_tree": "which model calls, caused by what, with which errors",
-    "fallback_stops": "for each turn where fallback ended: candidate, reason, rule, values",
-    "silent_turns": "who spoke to the bot and got nothing",
-    "failure_groups": "which distinct failures, since when, how many people",
-    "transition_heat": "how often each transition was used, which never",
-    "log_coverage": "what period an answer covers, what was pruned or lost",
-}
+DATABASE = "phasewalk"
+"""How the shipped metadata calls the log."""
 
 
 class Relation(NamedTuple):
-    """A documented table or view."""
+    """A documented table or view; `about` tells a line of each column."""
 
     name: str
     type: str
     description: str
     columns: tuple[str, ...]
+    about: dict[str, str]
 
 
 class QueryError(Exception):
     """A query that cannot be answered, and would not be by trying again; the message is one sentence."""
 
 
+def metadata(database: str = DATABASE) -> dict[str, Any]:
+    """What Datasette shows of a log: titles, a line for each column, the questions as queries.
+
+    `database` is how Datasette calls the file: its name without the suffix.
+    """
+    document: dict[str, Any] = json.loads(Path(__file__).with_name("metadata.json").read_text("utf-8"))
+    return {**document, "databases": {database: document["databases"][DATABASE]}}
+
+
 def relations(log: sqlite3.Connection) -> list[Relation]:
     """The documented views, then the documented tables, with their columns."""
     found = []
-    for kind, described in (("view", VIEWS), ("table", TABLES)):
-        for name, description in described.items():
-            columns = log.execute("SELECT name FROM pragma_table_xinfo(?) ORDER BY cid", (name,)).fetchall()
-            found.append(Relation(name, kind, description, tuple(column for (column,) in columns)))
+    types = dict(log.execute("SELECT name, type FROM sqlite_master").fetchall())
+    for name, told in described().items():
+        columns = log.execute("SELECT name FROM pragma_table_xinfo(?) ORDER BY cid", (name,)).fetchall()
+        names = tuple(str(column) for (column,) in columns)
+        found.append(Relation(name, str(types.get(name)), told["description"], names, told["columns"]))
     return found
+
+
+def described() -> dict[str, Any]:
+    """Each documented view and table: title, description, columns."""
+    tables: dict[str, Any] = metadata()["databases"][DATABASE]["tables"]
+    return tables
 
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}

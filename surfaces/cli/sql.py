@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from phasewalk.storage.guide import QueryError, asked, relations
+from phasewalk.storage.guide import metadata as metadata_of
 from phasewalk.surfaces.cli.exits import CommandError, Exit
-from phasewalk.surfaces.cli.output import csv_lines, emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.output import csv_lines, emit, exclusive, json_options, json_text, print_items
 from phasewalk.surfaces.cli.render import harmless, table, terminal_width
 from phasewalk.surfaces.cli.where import database_path, opened_log
 
@@ -21,12 +22,20 @@ Row = Sequence[object]
     "\b\nExit codes: 0 ok, 2 a wrong query or an attempt to write, 4 the log cannot be read.",
 )
 @click.argument("query", required=False)
+@click.option("--metadata", is_flag=True, help="Print what Datasette shows of the log: titles, columns, questions.")
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values with a head.")
 @json_options
 @click.pass_obj
-def command(obj: dict[str, Any], /, query: str | None, *, as_csv: bool, as_json: bool, jsonl: bool) -> None:
+def command(
+    obj: dict[str, Any], /, query: str | None, *, metadata: bool, as_csv: bool, as_json: bool, jsonl: bool
+) -> None:
     """Run QUERY on the log, or list what can be asked; `-` reads the query from standard input."""
-    exclusive(csv=as_csv, json=as_json, jsonl=jsonl)
+    exclusive(csv=as_csv, json=as_json, jsonl=jsonl, metadata=metadata)
+    if metadata:
+        if query is not None:
+            raise click.UsageError("--metadata tells of the log, and QUERY asks it; ask for one")
+        emit([json_text(metadata_of(database_path(obj).stem), indent=2)])
+        return
     text = _standard_input() if query == "-" else query
     with opened_log(obj) as log:
         if text is None:

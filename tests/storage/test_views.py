@@ -11,7 +11,7 @@ from phasewalk.machine.effects import EffectKind
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.turn_table import TURN_TABLE
 from phasewalk.machine.words import Cause, Decision, Outcome
-from phasewalk.storage.guide import TABLES
+from phasewalk.storage.guide import described
 
 VIEWS = (
     "effects", "effects_in_doubt", "stuck_turns", "turn_timeline", "attempt_tree", "fallback_stops", "silent_turns",
@@ -49,7 +49,7 @@ async def test_every_instant_of_a_view_stands_there_as_text_too(log, view: str):
 
 
 @pytest.mark.spec("LOG-06")
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", described())
 async def test_every_instant_of_a_table_stands_there_as_text_too(log, table: str):
     columns = {row[1] for row in log.rows(f"PRAGMA table_xinfo({table})")}
     instants = {column for column in columns if column.endswith("_us")}

@@ -2,11 +2,12 @@
 
 import csv
 import io
+import json
 
 import pytest
 from builders import LogBuilder
 
-from phasewalk.storage.guide import TABLES, VIEWS
+from phasewalk.storage.guide import described, metadata
 
 
 def test_a_query_prints_a_table(builder: LogBuilder, look):
@@ -52,9 +53,49 @@ def test_without_a_query_every_table_and_view_is_told_and_where_the_file_is(buil
 @pytest.mark.spec("LOG-06")
 def test_the_columns_of_each_are_in_the_object(look):
     items = {item["name"]: item for item in look("sql", "--json").items}
-    assert items.keys() == {*TABLES, *VIEWS}
+    assert items.keys() == described().keys()
+    assert items["turn"]["about"]["started"] == "started_us as text, UTC"
     assert {"turn_id", "started_us", "started"} <= set(items["turn"]["columns"])
     assert look("sql", "--csv").lines[0] == "name,type,holds"
+
+
+@pytest.mark.spec("LOG-06")
+def test_every_column_of_every_table_and_view_has_its_line(builder: LogBuilder):
+    for name, told in described().items():
+        there = {c for (c,) in builder.log.execute("SELECT name FROM pragma_table_xinfo(?)", (name,))}
+        assert told["columns"].keys() == there, name
+        assert all(told["columns"].values())
+        assert all(told[line] for line in ("title", "description"))
+        assert told.get("sort_desc") in {None, *there}
+
+
+QUERIES = metadata()["databases"]["phasewalk"]["queries"]
+
+
+@pytest.mark.spec("LOG-06")
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_documented_query_runs_on_a_log_of_some_turns(builder: LogBuilder, name):
+    turn = builder.turn(outcome="stopped", reason="http_5xx")
+    builder.enter(turn, "classify", 0)
+    builder.attempt(turn, 1, status="failed", reason="http_5xx")
+    builder.step(turn, 1, "exhausted candidates_exhausted", "FB-12", {})
+    builder.effect(turn, "answer", "general", None)
+    builder.enter(builder.turn(outcome=None, phase="classify", age=900), "classify", 0)
+    message = {"channel_id": "1", "author_id": "1", "author": "ann", "at_us": 1, "message_id": "7", "turn_id": turn}
+    builder.insert("message", role="user", text="the brass key", **message)
+    builder.insert("ignored_message", process_id=1, channel_id="1", reason="paused", hour_us=0, count=1, last_us=1)
+    builder.insert("operator_action", at_us=1, who="ann", what="w", target="t")
+    values = {"turn_id": turn, "message_id": "7", "words": "brass"}
+    asked = {key: value for key, value in values.items() if f":{key}" in QUERIES[name]["sql"]}
+    assert builder.log.execute(QUERIES[name]["sql"], asked).fetchall() != []
+    assert QUERIES[name]["title"]
+
+
+@pytest.mark.spec("LOG-06")
+def test_the_metadata_names_the_file_as_datasette_does(builder: LogBuilder, look):
+    answer = look("sql", "--metadata")
+    assert list(json.loads(answer.out)["databases"]) == [builder.path.stem]
+    assert look("sql", "SELECT 1", "--metadata").status == 2
 
 
 WRONG = {
