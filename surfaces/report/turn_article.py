@@ -57,8 +57,8 @@ def turn_article(turn: Excerpt, frame: Frame) -> Html:
         _tools(turn),
         _effects(turn),
         _missing(turn),
-        folded("Its path through the machine", path_of_turn(turn)),
         el("p", "More: ", command(f"phasewalk show {name} --detail"), class_="note"),
+        folded("Its path through the machine", path_of_turn(turn)),
         id=f"turn-{name}",
         aria_labelledby=f"turn-{name}-title",
     )
