@@ -111,6 +111,16 @@ def test_heat_is_drawn_and_told_in_words(builder: LogBuilder, render):
     assert table(part, "Rows of the machine turn")[1][:3] == ["T01", "42", "admitted"]
 
 
+@pytest.mark.spec("OPS-20", "OPS-21")
+def test_heat_begins_and_ends_with_the_period(builder: LogBuilder, render):
+    """One turn before it, one in it, one after it: one is drawn."""
+    for age in (9000, 5400, 60):
+        walked(builder, builder.turn(age=age))
+    part = section(render(since=builder.at(7200), until=builder.at(3600), later=-3600), "heat")
+    assert "T01 (1x)" in words(next(part.iter(f"{SVG}svg")))
+    assert "as 1 turn of this period walked it" in words(part)
+
+
 @pytest.mark.spec("OPS-20")
 def test_a_step_that_the_machine_does_not_know_costs_no_picture(builder: LogBuilder, render):
     """What fits is drawn, and what does not is counted."""
