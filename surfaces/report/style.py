@@ -103,7 +103,8 @@ font-weight:600;margin-right:.5rem;white-space:nowrap}
 blockquote{margin:.35rem 0;padding:.4rem .8rem;border-left:3px solid var(--line);background:var(--shade);
 white-space:pre-wrap;font-size:.93rem}
 .said{display:grid;grid-template-columns:6.5rem 1fr;gap:.1rem .75rem;margin:.75rem 0}
-.said dt{color:var(--muted);font-size:.85rem;padding-top:.5rem}
+.said dt{color:var(--muted);font-size:.85rem;padding-top:.55rem}
+.said dd p{margin:.4rem 0}
 .said dd{margin:0;min-width:0}
 ul.why{margin:.35rem 0;padding-left:1.2rem}
 ul.why li{margin:.15rem 0}
