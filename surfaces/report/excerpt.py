@@ -32,9 +32,9 @@ Step = tuple[str, str, str]
 
 _HEAD = (
     "turn_id", "machine", "kind", "outcome", "reason", "reason_meaning", "phase", "first_reason",
-    "first_reason_meaning",
-    "started", "started_us", "took_ms", "channel_id", "channel_name", "user_id", "user_name", "addressed_by", "claims",
-    "flags", "log_gap", "pruned", "question", "answer", "notice", "staff",
+    "first_reason_meaning", "started", "started_us", "deadline_us", "took_ms", "channel_id", "channel_name", "user_id",
+    "user_name", "addressed_by", "claims", "flags", "log_gap", "pruned", "question", "answer", "notice", "staff",
+    "owner",
 )  # fmt: skip
 _LISTS = ("visits", "attempts", "fallback", "tools", "effects", "lost")
 

@@ -181,7 +181,9 @@ def _turns(shown: Sequence[Excerpt], dropped: int, frame: Frame) -> Html:
 
 def _data(facts: Facts, shown: Sequence[Excerpt]) -> Html:
     lines = [*lines_of(facts), *(line("turn", turn.row()) for turn in shown)]
-    told = el("p", "What this page shows, one JSON object a line, each with its kind.", class_="note")
+    told = el(
+        "p", "What this page shows, one JSON object a line, each with its kind. Paper leaves them out.", class_="note"
+    )
     block = el("pre", join((text(each) for each in lines), "\n"))
     return section("data", "Data", told, folded(counted(len(lines), "line"), block, look="data"))
 

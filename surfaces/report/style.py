@@ -103,7 +103,8 @@ font-weight:600;margin-right:.5rem;white-space:nowrap}
 blockquote{margin:.35rem 0;padding:.4rem .8rem;border-left:3px solid var(--line);background:var(--shade);
 white-space:pre-wrap;font-size:.93rem}
 .said{display:grid;grid-template-columns:6.5rem 1fr;gap:.1rem .75rem;margin:.75rem 0}
-.said dt{color:var(--muted);font-size:.85rem;padding-top:.5rem}
+.said dt{color:var(--muted);font-size:.85rem;padding-top:.55rem}
+.said dd p{margin:.4rem 0}
 .said dd{margin:0;min-width:0}
 ul.why{margin:.35rem 0;padding-left:1.2rem}
 ul.why li{margin:.15rem 0}
@@ -127,20 +128,27 @@ dl.figures{grid-template-columns:repeat(2,1fr)}
 
 _PRINT = """
 @page{margin:14mm}
-body{font-size:10pt;background:#fff}
+html{font-size:10pt}
+body{font-size:9pt;background:#fff}
 header,nav,main,footer{max-width:none;padding:0}
 nav{display:none}
 section{border:0;border-top:1pt solid #000;border-radius:0;padding:10pt 0;margin:0}
 .verdict{border-left:6pt solid #000;border-top:0;padding-left:10pt}
 .scroll{overflow:visible}
-table{font-size:8.5pt}
+table{font-size:7.5pt}
+caption{font-size:8.5pt}
+th,td{padding:.2rem .5rem .2rem 0}
+thead th{font-size:7pt;white-space:normal}
+td time{white-space:normal}
+.kind{font-size:7pt}
+dl.figures{grid-template-columns:repeat(6,1fr)}
+td.wide,th.wide,th[scope=row],td.bar{min-width:0}
 .said dt,h2,h3,caption,thead,summary{break-after:avoid}
 tr,blockquote,dl.figures,figure{break-inside:avoid}
 .long{break-before:page}
 .long article{break-before:page}
 .long article:first-of-type{break-before:auto}
-td.bar{min-width:6rem}
-svg.phasewalk{min-width:0;max-height:225mm}
+svg.phasewalk{min-width:0;max-height:195mm}
 svg.bars .track{fill:none;stroke:#777;stroke-width:1}
 svg.bars .ill{fill:#fff;stroke:#000;stroke-width:2}
 details::details-content{content-visibility:visible;block-size:auto}

@@ -31,7 +31,7 @@ from phasewalk.surfaces.report.tables_section import values
 Item = dict[str, Any]
 
 BECAUSE = {
-    "stuck": "does not move",
+    "stuck": "it does not move",
     "in_doubt": "something of it may or may not have happened",
     "got_nothing": "somebody spoke to the bot and got nothing",
     "failed": "it failed",
@@ -57,8 +57,8 @@ def turn_article(turn: Excerpt, frame: Frame) -> Html:
         _tools(turn),
         _effects(turn),
         _missing(turn),
-        folded("Its path through the machine", path_of_turn(turn)),
         el("p", "More: ", command(f"phasewalk show {name} --detail"), class_="note"),
+        folded("Its path through the machine", path_of_turn(turn)),
         id=f"turn-{name}",
         aria_labelledby=f"turn-{name}-title",
     )
@@ -67,7 +67,7 @@ def turn_article(turn: Excerpt, frame: Frame) -> Html:
 def _head(turn: Excerpt, frame: Frame) -> Html:
     head, because = turn.head, BECAUSE[turn.worst.because]
     if turn.worst.alike > 1:
-        because += f"; {counted(turn.worst.alike, 'turn')} to look at are alike"
+        because += f"; {counted(turn.worst.alike, 'turn')} are alike"
     said = f"A {head['kind']} turn of {whose(head)}, {head['addressed_by'] or 'overheard'}, "
     lasted = f"took {took(head['took_ms'])}" if head["took_ms"] is not None else "has not ended"
     reason = f", {lasted}. Shown because {because}."
@@ -98,20 +98,20 @@ def _said(head: Item) -> Html | None:
     if head["question"] is None:
         told = {"Asked": "(pruned)", **told}
     rows = [[el("dt", label), el("dd", el("blockquote", passage(text), dir="auto"))] for label, text in told.items()]
-    owner = (
-        [el("dt", "Said by"), el("dd", el("p", OWNERS.get(head["owner"], head["owner"])))]
-        if head.get("owner")
-        else None
-    )
+    by = OWNERS.get(head["owner"], head["owner"])
+    owner = [el("dt", "Said by"), el("dd", el("p", by))] if by is not None else None
     return el("dl", rows, owner, class_="said")
 
 
 def _visits(turn: Excerpt) -> Html | None:
-    """A bar for each visit on the time of the whole turn."""
+    """A bar for each visit on the time of the whole turn, or that it may take while it has not ended."""
     visits = turn.lists["visits"]
     if not visits:
         return el("p", "The log holds no visit of this turn.", class_="note muted")
-    whole = max(*(v["offset_ms"] + (v["took_ms"] or 0.0) for v in visits), turn.head["took_ms"] or 0.0, 0.001)
+    head = turn.head
+    lasted = head["took_ms"] if head["took_ms"] is not None else (head["deadline_us"] - head["started_us"]) / 1000
+    whole = max(*(v["offset_ms"] + (v["took_ms"] or 0.0) for v in visits), lasted, 0.001)
+    until = " to its deadline" if head["took_ms"] is None else ""
     columns = (
         Column("Phase", "keep"),
         Column("After", "n"),
@@ -123,7 +123,7 @@ def _visits(turn: Excerpt) -> Html | None:
         (_name(v), f"{v['offset_ms'] / 1000:+.3f} s", _bar(v, whole), took(v["took_ms"]), _ended(v)) for v in visits
     ]
     return table(
-        f"Visits on a line of {took(whole)}{_ends(turn, 'visits')}",
+        f"Visits on a line of {took(whole)}{until}{_ends(turn, 'visits')}",
         columns,
         rows,
         label=f"Visits of {turn.head['turn_id']}",

@@ -6,6 +6,9 @@ import socket
 import pytest
 from builders import GONE, LogBuilder
 
+from phasewalk.surfaces.cli.stuck import rule_of
+from phasewalk.surfaces.cli.times import zone_of
+
 
 def hanging(builder: LogBuilder, *, entered: float = 20.0, budget_ms: int | None = 360_000, **columns: object) -> str:
     """A running turn that entered model_attempt so many seconds after its start, an hour's deadline ahead."""
@@ -92,6 +95,28 @@ def test_a_stuck_turn_is_told_with_its_rule_and_what_to_type_next(builder: LogBu
 def test_the_number_of_a_rule_stands_beside_its_limit(builder: LogBuilder, look):
     hanging(builder, deadline_us=builder.at(125))
     assert "deadline_passed: its deadline passed 2 min 5 s ago, limit 35 s" in look("stuck").out
+
+
+@pytest.mark.spec("OPS-20")
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("process_gone", "is gone; last sign of life at 2026-09-21 14:13:20"),
+        ("heartbeat_lost", "gave no sign of life since 2026-09-21 14:13:20, limit 3 min"),
+        ("deadline_passed", "its deadline passed at 2026-09-21 14:13:20, limit 3 min"),
+        ("phase_over_budget", "the phase is over its budget since 2026-09-21 14:13:20, limit 3 min"),
+    ],
+)
+def test_a_rule_can_be_told_by_its_instant_which_does_not_age(rule, said):
+    row = {"rule": rule, "pid": 7, "host": "h", "threshold": 180.0, "counted_from_us": 1_790_000_000_000_000}
+    assert rule_of(row, zone_of(utc=True, tz=None)).endswith(said)
+
+
+def test_the_instant_that_a_rule_counts_from_is_told_with_it(builder: LogBuilder, look):
+    hanging(builder, deadline_us=builder.at(100))
+    hanging(builder, age=500, entered=0, budget_ms=300_000)
+    counted = {item["rule"]: item["counted_from_us"] for item in look("stuck", "--json").items}
+    assert counted == {"deadline_passed": builder.at(100), "phase_over_budget": builder.at(200)}
 
 
 def test_a_turn_whose_entries_were_lost_is_found_all_the_same(builder: LogBuilder, look):

@@ -111,6 +111,16 @@ def test_heat_is_drawn_and_told_in_words(builder: LogBuilder, render):
     assert table(part, "Rows of the machine turn")[1][:3] == ["T01", "42", "admitted"]
 
 
+@pytest.mark.spec("OPS-20", "OPS-21")
+def test_heat_begins_and_ends_with_the_period(builder: LogBuilder, render):
+    """One turn before it, one in it, one after it: one is drawn."""
+    for age in (9000, 5400, 60):
+        walked(builder, builder.turn(age=age))
+    part = section(render(since=builder.at(7200), until=builder.at(3600), later=-3600), "heat")
+    assert "T01 (1x)" in words(next(part.iter(f"{SVG}svg")))
+    assert "as 1 turn of this period walked it" in words(part)
+
+
 @pytest.mark.spec("OPS-20")
 def test_a_step_that_the_machine_does_not_know_costs_no_picture(builder: LogBuilder, render):
     """What fits is drawn, and what does not is counted."""
@@ -179,11 +189,13 @@ def test_each_visit_has_a_bar_and_the_text_of_its_time(builder: LogBuilder, rend
 
 @pytest.mark.spec("OPS-20")
 def test_a_visit_that_has_not_ended_is_an_open_bar(builder: LogBuilder, render):
-    """Said in words, and drawn as an outline to the end of the line."""
+    """Said in words, and drawn as an outline to the end of the line, which is the turn's deadline."""
     stuck(builder)
     part = next(parsed(render()).iter(f"{XHTML}article"))
     assert table(part, "Visits")[5][4] == "has not ended"
-    assert [svg[2].get("class") for svg in part.iter(f"{SVG}svg") if svg.get("class") == "bars"][4] == "open"
+    bar = [svg for svg in part.iter(f"{SVG}svg") if svg.get("class") == "bars"][4][2]
+    assert (bar.get("class"), bar.get("x"), bar.get("width")) == ("open", "0.11%", "99.89%")
+    assert any(words(c) == "Visits on a line of 6 min to its deadline" for c in part.iter(f"{XHTML}caption"))
 
 
 @pytest.mark.spec("OPS-20")
@@ -242,6 +254,22 @@ def test_the_rule_by_which_turns_are_chosen_stands_on_the_page(builder: LogBuild
     told = words(section(render(), "turns"))
     assert "Chosen by this rule: turns that do not move;" in told
     assert "Shown because it failed." in told
+
+
+@pytest.mark.spec("OPS-20")
+def test_what_was_asked_and_said_is_told_with_who_said_it(builder: LogBuilder, render):
+    """The question, what went out, and that it was only a notice."""
+    turn = failed(builder, text="why not")
+    part = article(render(), turn)
+    said = next(part.iter(f"{XHTML}dl"))
+    assert [words(e).strip() for e in said] == [
+        "Asked",
+        "why not",
+        "Notice",
+        "Sorry.",
+        "Said by",
+        "nobody but a notice",
+    ]
 
 
 @pytest.mark.spec("OPS-20")
