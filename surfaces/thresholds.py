@@ -44,16 +44,16 @@ def thresholds_of(table: object) -> Thresholds:
         raise ValueError("a table is due, such as [check]")  # noqa: TRY004 - pydantic makes a sentence of this one
     given: dict[str, object] = {}
     for key, value in table.items():
-        name = _NAMES.get(str(key))
+        name = KEYS.get(str(key))
         if name is None:
-            near = difflib.get_close_matches(str(key), _NAMES, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(_NAMES)}"
+            near = difflib.get_close_matches(str(key), KEYS, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(KEYS)}"
             raise ValueError(f"unknown key '{key}'; {hint}")
         given[name] = _value(str(key), name, value)
     return Thresholds(**given)  # type: ignore[arg-type]  # each value was checked by its name
 
 
-_NAMES = {name.removesuffix("_us").replace("_", "-"): name for name in Thresholds._fields}
+KEYS = {name.removesuffix("_us").replace("_", "-"): name for name in Thresholds._fields}
 """The keys of the file, and what they set."""
 
 _SHARES = ("failed", "unclear", "canned")
