@@ -27,8 +27,20 @@ SOUGHT = (FILE, PAYLOADS, REQUESTS, LATER, SURFACE, COMMANDS)
 _HEAD = re.compile(rb"q7[0-9a-z]{8}", re.IGNORECASE)
 _TAIL = re.compile(rb"(?=([0-9a-z]{6}7q))", re.IGNORECASE)
 _AROUND = 70
-READING = ("status", "stuck", "fallback", "circuit", "approve", "sql", "diagram --turn last", "diagram --heat")
+READING = (
+    "status", "check", "stuck", "fallback", "circuit", "approve", "sql", "stats --by failure --by model",
+    "tail --lines 1000000",
+)  # fmt: skip
 """Commands that look at the log without naming a turn."""
+
+WRITING = (
+    "diagram --turn last", "diagram --heat", "report --turns 100", "export", "export --format otlp-json --content",
+    "export --format csv --content",
+)  # fmt: skip
+"""Commands that write documents of one form."""
+
+NO_VERDICT = 4
+"""The status of a verdict that cannot be told."""
 
 
 @define
@@ -103,15 +115,16 @@ def look_at_commands(found: Found, database: Path) -> list[str]:
         tables = [name for (name,) in log.execute(TABLES)]
     wrong = []
     lines = [line.split() for line in READING]
-    lines += [["list", "--content", "--limit", "1000000"], ["show", *turns], ["show", "--detail", *turns]]
+    lines += [["list", "--content", "--limit", "1000000"], *([name, *turns] for name in ("show", "why"))]
+    lines += [["show", "--detail", *turns], *(line.split() for line in WRITING)]
     lines += [["sql", f'SELECT * FROM "{name}"'] for name in tables]
     for line in lines:
-        for options in ([], ["--json"]) if line[0] != "diagram" else ([],):
+        for options in ([], ["--json"]) if " ".join(line) not in WRITING else ([],):
             result = CliRunner().invoke(phasewalk, ["--db", str(database), *line, *options])
             found.look(COMMANDS, result.output.encode("utf-8", "replace"))
             if result.exception is not None and not isinstance(result.exception, SystemExit):
                 wrong.append(f"phasewalk {' '.join(line[:2])} raised {result.exception!r}")
-            elif result.exit_code not in (0, 1) or not result.output:
+            elif result.exit_code not in (0, 1, NO_VERDICT) or not result.output:
                 wrong.append(f"phasewalk {' '.join(line[:2])}: {result.exit_code}, {result.output[:80]!r}")
     return wrong
 
