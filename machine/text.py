@@ -1,6 +1,7 @@
 """Makes text from outside storable (LOG-05); knows nothing of where it came from or goes to."""
 
 import re
+from collections.abc import Sequence
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -34,6 +35,21 @@ NAME_CHARS = 40
 def named(name: str) -> str:
     """A name from outside for a message: in quotes, or only its length, but never a piece of it."""
     return repr(name) if len(name) <= NAME_CHARS else f"one of {len(name)} characters"
+
+
+def first_place(text: str, words: Sequence[str]) -> tuple[int, int]:
+    """Where the first of casefolded `words` begins and ends in `text`, whose folding may be longer (ß becomes ss).
+
+    The beginning where none stands there.
+    """
+    folded = text.casefold()
+    found = min(((folded.find(word), len(word)) for word in words if word in folded), default=(0, 0))
+    if len(folded) == len(text):
+        return found[0], found[0] + found[1]
+    origins = [index for index, character in enumerate(text) for _ in character.casefold()]
+    origins.append(len(text))
+    last = found[0] + max(found[1] - 1, 0)
+    return origins[found[0]], min(origins[min(last, len(origins) - 1)] + 1, len(text))
 
 
 def clipped(text: str, limit: int) -> str:

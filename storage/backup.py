@@ -14,12 +14,9 @@ from pathlib import Path
 
 from phasewalk.machine.errors import StorageError, UnreadableLogError
 from phasewalk.storage.database import SCHEMA_VERSION, open_for_reading, open_for_writing
-from phasewalk.storage.health import Process, processes
+from phasewalk.storage.health import SILENT_US, Process, processes
 from phasewalk.storage.operators import Action, change
 from phasewalk.storage.queries import Covered, covered_period
-
-LOST_AFTER_US = 180_000_000
-"""A process of another host that gave no sign of life for so long is taken for gone."""
 
 PATIENCE_MS = 2000
 """How long a command that looks into the log is waited for before the file is replaced."""
@@ -31,7 +28,7 @@ class InUseError(StorageError):
 
 def live_processes(log: sqlite3.Connection) -> list[Process]:
     """The processes that may write this log at the moment."""
-    recent = time.time_ns() // 1000 - LOST_AFTER_US
+    recent = time.time_ns() // 1000 - SILENT_US
     return [p for p in processes(log) if p.state == "alive" or (p.state == "unknown" and p.heartbeat_us > recent)]
 
 

@@ -14,6 +14,9 @@ from phasewalk.storage.queries import FOREVER_US, Row, id_floor
 
 HOUR_US = 3_600_000_000
 DAY_US = 24 * HOUR_US
+SILENT_US = 180_000_000
+"""A process that gave no sign of life for so long is taken for deaf, or on another host for gone."""
+
 ANSWERS = 100
 """So many of the newest answers are compared with each other."""
 

@@ -10,7 +10,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from phasewalk.machine.text import storable
+from phasewalk.machine.text import first_place, storable
 
 GRAM = 3
 """So many characters in a row are one entry of the index."""
@@ -111,22 +111,10 @@ def _upto(log: sqlite3.Connection) -> int | None:
 
 def excerpt(text: str, words: Sequence[str], before: int, after: int) -> str:
     """The piece of `text` around the first place of a word, in one line, cuts marked by an ellipsis."""
-    begin, end = _first_place(text, words)
+    begin, end = first_place(text, words)
     start, stop = max(begin - before, 0), min(end + after, len(text))
     piece = " ".join(text[start:stop].split())
     return f"{'…' if text[:start].strip() else ''}{piece}{'…' if text[stop:].strip() else ''}"
-
-
-def _first_place(text: str, words: Sequence[str]) -> tuple[int, int]:
-    """Where the first word of all begins and ends in `text`; the beginning where it stands there otherwise."""
-    folded = text.casefold()
-    found = min(((folded.find(word), len(word)) for word in words if word in folded), default=(0, 0))
-    if len(folded) == len(text):
-        return found[0], found[0] + found[1]
-    origins = [index for index, character in enumerate(text) for _ in character.casefold()]
-    origins.append(len(text))
-    last = found[0] + max(found[1] - 1, 0)
-    return origins[found[0]], min(origins[min(last, len(origins) - 1)] + 1, len(text))
 
 
 def _match(words: Sequence[str]) -> str:

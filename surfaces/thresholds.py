@@ -9,7 +9,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-HOUR_US = 3_600_000_000
+from phasewalk.storage.health import DAY_US, SILENT_US
+
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _SPAN = re.compile(r"(\d{1,6})([smhdw])")
 
@@ -23,7 +24,7 @@ class Thresholds(NamedTuple):
     may be `newest_us` old, and with `running` a bot must run.
     """
 
-    period_us: int = 24 * HOUR_US
+    period_us: int = DAY_US
     turns: int = 20
     turns_lately: int = 10
     failed: float = 0.2
@@ -31,7 +32,7 @@ class Thresholds(NamedTuple):
     canned: float = 0.5
     stuck: int = 0
     in_doubt: int = 0
-    silent_us: int = 180_000_000
+    silent_us: int = SILENT_US
     newest_us: int | None = None
     running: bool = False
 

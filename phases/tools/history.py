@@ -4,14 +4,12 @@ Owns how a finding is shown. Does not search itself; a shelf does. Invariant: no
 the context names, and without such a list only the one that the person speaks in.
 """
 
-from bisect import bisect_right
-from itertools import accumulate
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
 from phasewalk.machine.shelf import Found, Shelf
-from phasewalk.machine.text import clipped
+from phasewalk.machine.text import clipped, first_place
 from phasewalk.machine.tooling import ToolContext
 from phasewalk.phases.tools.declare import tool
 from phasewalk.phases.tools.registry import AnyTool
@@ -59,8 +57,7 @@ def excerpt(text: str, word: str) -> str:
     """`text`, or the `EXCERPT` characters of it around the first place of `word`, which is casefolded; cuts marked."""
     if len(text) <= EXCERPT:
         return text
-    place = max(text.casefold().find(word), 0)
-    ends = list(accumulate(len(char.casefold()) for char in text))  # folding may lengthen: ß becomes ss
-    start = max(min(bisect_right(ends, place) - BEFORE, len(text) - EXCERPT), 0)
+    begin, _ = first_place(text, [word])
+    start = max(min(begin - BEFORE, len(text) - EXCERPT), 0)
     middle = text[start : start + EXCERPT]
     return f"{'…' if start else ''}{middle}{'…' if start + EXCERPT < len(text) else ''}"

@@ -8,14 +8,15 @@ import pytest
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.circuit import CircuitAnswer, CircuitState
-from phasewalk.machine.errors import RowRefusedError
+from phasewalk.machine.errors import ProviderError, RowRefusedError
 from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.provider import PictureRequest
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import AttemptEnded, FallbackConsidered, ToolEnded, TurnEnded
 from phasewalk.machine.trigger import Attachment
 from phasewalk.machine.words import Outcome
 from phasewalk.phases.build_prompt import TEXT_CHARS, persona_of, shown_history
-from phasewalk.phases.providers.rules import RulesProvider
+from phasewalk.phases.providers.rules import RulesProvider, load_rules
 from phasewalk.phases.tools import tool
 
 RAN: list[str] = []
@@ -56,8 +57,8 @@ def notes_slow() -> str:
 
 
 @pytest.mark.spec("CON-22", "TURN-08")
-async def test_behind_a_mutating_call_that_goes_on_no_other_begins(workplace_free_world):
-    world, reply = workplace_free_world
+async def test_behind_a_mutating_call_that_goes_on_no_other_begins(world_and_reply):
+    world, reply = world_and_reply
     turn = await world(
         reply.calls(("notes_slow", {}), ("notes_count", {"amount": 1, "of": "next"})), reply.says("Done.")
     )
@@ -66,7 +67,7 @@ async def test_behind_a_mutating_call_that_goes_on_no_other_begins(workplace_fre
 
 
 @pytest.fixture
-def workplace_free_world(a_world, reply):
+def world_and_reply(a_world, reply):
     """Walks a turn on the real clock, since the tool sleeps for real."""
     from phasewalk.machine.deadlines import SystemClock
 
@@ -197,5 +198,10 @@ async def test_a_picture_that_never_comes_leaves_time_for_the_notice(a_world, re
     assert [speech.notice for speech in world.spoken] == ["all_failed"]
 
 
-def test_the_rules_are_a_provider_like_any_other():
-    assert hasattr(RulesProvider, "pictures")
+async def test_rules_that_are_asked_for_a_picture_fail_for_good():
+    with pytest.raises(ProviderError, match="rules makes no pictures") as raised:
+        await RulesProvider(load_rules(None, None)).pictures(PictureRequest("rules", "embedded", "a fox", 1))
+    assert (raised.value.failure.kind, raised.value.failure.reason) == (
+        FailureKind.PERMANENT,
+        Reason.MISSING_CAPABILITY,
+    )

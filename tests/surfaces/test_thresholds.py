@@ -2,8 +2,9 @@
 
 import pytest
 
+from phasewalk.storage.health import HOUR_US
 from phasewalk.surfaces.config import load_configuration
-from phasewalk.surfaces.thresholds import HOUR_US, Thresholds, thresholds_of
+from phasewalk.surfaces.thresholds import Thresholds, thresholds_of
 
 
 @pytest.mark.spec("OPS-11")
