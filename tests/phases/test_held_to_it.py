@@ -8,9 +8,9 @@ import pytest
 
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.circuit import CircuitAnswer, CircuitState
-from phasewalk.machine.errors import ProviderError, RowRefusedError
+from phasewalk.machine.errors import RowRefusedError
 from phasewalk.machine.fallback import FailureKind
-from phasewalk.machine.provider import PictureRequest
+from phasewalk.machine.provider import PictureRequest, ProviderError
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import AttemptEnded, FallbackConsidered, ToolEnded, TurnEnded
 from phasewalk.machine.trigger import Attachment
