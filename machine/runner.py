@@ -140,20 +140,29 @@ class Runner:
         seq = walk.seq
         walk.seq += 1
         return (
-            PhaseEntered(seq, phase_name, walk.visit(phase_name), self._clock.now_us(), int(now * 1e9), budget, detail),
+            PhaseEntered(
+                seq=seq,
+                phase=phase_name,
+                visit=walk.visit(phase_name),
+                at_us=self._clock.now_us(),
+                mono_ns=int(now * 1e9),
+                budget_ms=budget,
+                detail=detail.text if detail else None,
+                payloads=detail.payloads if detail else (),
+            ),
         )
 
-    def _opened(self, walk: Walk, phase: Phase | None) -> str | None:
+    def _opened(self, walk: Walk, phase: Phase | None) -> Encoded | None:
         """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""
         if phase is None or phase.opening is None:
             return None
         try:
             opening = phase.opening(walk.turn)
             checked_changes(phase, opening.changes)
-            detail = json_of(opening.detail) if opening.detail else None
+            detail = encode(opening.detail) if opening.detail else None
         except Exception as error:  # noqa: BLE001 - see the docstring
             walk.pending = Interruption("crashed", Reason.INTERNAL_ERROR)
-            return json_of(_fault(error))
+            return encode(_fault(error))
         walk.turn = walk.turn.changed(opening.changes)
         return detail
 

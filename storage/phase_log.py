@@ -30,7 +30,7 @@ from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
 from phasewalk.storage.redacting import Redact, without_secrets
 from phasewalk.storage.statements import ROWS, Statement, ended, execute_all, moved, opened, payload_row
-from phasewalk.storage.writer import Unit, Work, Writer
+from phasewalk.storage.writer import Unit, Work, Writing
 
 LEASE_US = 300_000_000
 HEAVY_CHARS = 65_536
@@ -48,7 +48,7 @@ class KnownTriggerError(StorageError):
 class SqlitePhaseLog:
     """The log as the runner sees it; `start` must have been called."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
+    def __init__(self, writer: Writing, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
         """`redact` takes secrets out of every text before it is written; by default what looks like one."""
         self._redact = redact or Redactor()
         self._writer = writer
