@@ -38,29 +38,33 @@ NEAR_US = 1_000_000
 """So far apart the end of a turn, as it is told, and its commit may lie."""
 
 
+Proof = Callable[[Sequence[HistoryEntry]], bool]
+"""Whether a window may be the one that was read: what the prompt shows came out of it."""
+
+
 class RecordedMemory:
     """Implements `Memory` for one turn of the log, at the instants at which it read."""
 
-    def __init__(self, log: sqlite3.Connection, record: RecordedTurn, now_us: Callable[[], int]) -> None:
+    def __init__(self, log: sqlite3.Connection, record: RecordedTurn, now_us: Callable[[], int], proof: Proof) -> None:
         """`now_us` is the wall clock of the turn that is walked again."""
         self._log = log
         self._record = record
         self._now_us = now_us
+        self._proof = proof
         own = log.execute(_OWN, (record.turn_id,)).fetchone()[0]
         self._own = int(own if own is not None else log.execute(_NEXT).fetchone()[0])
-        self._shown = shown_in(record)
 
     async def window(self) -> Sequence[HistoryEntry]:
         """The working window as it stood. Of the moments around the reading the one that the prompt itself proves."""
         at = self._now_us()
         best = self._at(at)
-        if self._shown is None or self._proved(best):
+        if self._proof(best):
             return best
         near = {"own": self._own, "at": at, "near": NEAR_US, "turn": self._record.turn_id}
         for (ended_us,) in self._log.execute(_NEAR, near).fetchall():
             for instant in (ended_us, ended_us - 1):
                 window = self._at(instant)
-                if self._proved(window):
+                if self._proof(window):
                     return window
         return best
 
@@ -69,10 +73,6 @@ class RecordedMemory:
         last = self._log.execute(_LAST, {"at": at_us, "own": self._own}).fetchone()[0]
         found = self._log.execute(_THEN, {"last": last, "at": at_us}).fetchall()
         return [entry(row) for row in found]
-
-    def _proved(self, window: Sequence[HistoryEntry]) -> bool:
-        channel = self._record.turn["channel_id"]
-        return [e.entry_id for e in window if e.channel_id == channel and e.seen] == self._shown
 
     async def earlier(self, user_id: str, channel_id: str, limit: int) -> Sequence[Earlier]:
         """See `Memory.earlier`."""
@@ -99,12 +99,3 @@ class RecordedMemory:
         if isinstance(prompt, dict):
             return [str(fact) for fact in prompt["user"].get("known", ())]
         return [str(text) for (text,) in self._log.execute(_FACTS, (user_id, self._now_us()))]
-
-
-def shown_in(record: RecordedTurn) -> list[int] | None:
-    """The entries of history that the first prompt of a turn showed; None where none was built."""
-    for stay in record.stays:
-        prompt = stay.detail.get("prompt")
-        if stay.phase == "build_prompt" and isinstance(prompt, dict):
-            return [n for first, last in prompt["history"] for n in range(first, last + 1)]
-    return None

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
-from phasewalk.storage.recorded_memory import shown_in
 from phasewalk.storage.recorded_turn import RecordedTurn, Text
+from phasewalk.surfaces.replay.shown import shown_in
 from phasewalk.surfaces.replay.today import Today, images_left_out, kept_of
 
 _CLASSIFIED = ("selection", "families", "warm", "tools", "referred")

@@ -4,6 +4,7 @@ Owns how each answers from the record. Runs no tool, sends nothing, and draws no
 not recorded is not answered; the walk leaves the record there.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
 
@@ -65,12 +66,12 @@ class RecordedTools:
             script.leave("tools", was, f"{name} runs", f"what {name} would have returned was not recorded")
             return None
         if call.status in _WITHOUT_RESULT:
-            await self._never(call)
-            return None
+            await self._too_late(call)
+            return call.result.body if call.result else None
         info = self.all()[name]
         limit = begun + (info.timeout or script.limit("tool", 60.0))
-        over = script.stay.begun.mono + ((call.ended_us or 0) - script.stay.begun.at_us) / 1e6
-        await script.finished(call.ended_us, limit if over < limit + SLACK else None)
+        in_time = script.instant(call.ended_us) < limit + SLACK
+        await script.finished(call.ended_us, limit if in_time else None)
         return self._result(call)
 
     def _recorded(self, name: str, arguments: str) -> Call | None:
@@ -85,17 +86,23 @@ class RecordedTools:
                 return call
         return None
 
-    async def _never(self, call: Call) -> None:
-        """Do not come back; one that did not listen to its cancellation then does not listen now."""
-        was = f"{call.name} {call.status}"
+    async def _too_late(self, call: Call) -> None:
+        """Do not come back in time; one that did not listen to its cancellation then does not listen now."""
         try:
-            await self.script.hang("tools", was, call.ended_us)
-        finally:
-            if self._was_stubborn(call):
-                await self.script.hang("tools", was, call.ended_us)
+            await self._waits(call)
+        except asyncio.CancelledError:
+            if not self._was_stubborn(call):
+                raise
+            await self._waits(call)
+
+    async def _waits(self, call: Call) -> None:
+        if call.status == "late":
+            await self.script.until(self.script.instant(call.ended_us))
+        else:
+            await self.script.hang("tools", f"{call.name} {call.status}", call.ended_us)
 
     def _was_stubborn(self, call: Call) -> bool:
-        """Whether the calls behind it were not begun because it went on although it was given up."""
+        """Whether it came late, or those behind it were not begun because it went on although it was given up."""
         behind = (other for other in self.script.record.calls if other.round == call.round)
         kept_out = any(c.status == "not_executed" and c.reason == Reason.TOOL_TIMED_OUT for c in behind)
         return call.status == "late" or (kept_out and call.effect == "mutating")
@@ -153,6 +160,8 @@ class RecordedSurface:
     async def _unsettled(self, effect: Effect) -> None:
         """Nobody knows: the surface said so, or it never came back, or it broke."""
         script = self.script
+        if script.stay.left is None:
+            script.leave("delivery", "no receipt", "no receipt", "what became of it was not recorded", untold=True)
         if script.stay.event in INTERRUPTED:
             await script.hang("delivery", f"{effect.kind} without a receipt", None)
         if script.stay.event == "crashed":

@@ -5,6 +5,7 @@ no port. Invariant: once the walk has left the record, the log takes no further 
 """
 
 from collections.abc import Awaitable, Callable
+from typing import NoReturn
 
 from attrs import define, frozen
 
@@ -89,18 +90,23 @@ class Script:
     def _run(self, phase: Phase) -> Callable[[Turn, Ports], Awaitable[Report]]:
         async def run(turn: Turn, ports: Ports) -> Report:
             stay = self.stay
-            if self.over or stay.left is None:
-                self.over = True
-                self.close("the record ends here")
-                raise LeaseLostError("the record ends here")
-            if stay.event in INTERRUPTED and not self._left_traces(phase.name):
+            if self.over or (stay.left is None and not self._left_traces(phase.name)):
+                self._end()
+            if stay.left is not None and stay.event in INTERRUPTED and not self._left_traces(phase.name):
                 await self.until(stay.left.mono)
             report = await phase.run(turn, ports)
-            if stay.event not in INTERRUPTED:
+            if stay.left is None:
+                self._end()
+            elif stay.event not in INTERRUPTED:
                 self.clock.show(stay.left)
             return report
 
         return run
+
+    def _end(self) -> NoReturn:
+        """The walk and the record go on together no further."""
+        self.close("the record ends here")
+        raise LeaseLostError("the record ends here")
 
     def _left_traces(self, phase: str) -> bool:
         """Whether the recorded visit had begun something that it then waited for."""
@@ -118,13 +124,17 @@ class Script:
         """Wait for a monotonic instant."""
         await self.clock.sleep(max(instant - self.clock.monotonic(), 0.0))
 
+    def instant(self, at_us: int | None) -> float:
+        """A recorded wall-clock instant of this visit on the monotonic clock; without one it is now."""
+        begun = self.stay.begun
+        return self.clock.monotonic() if at_us is None else begun.mono + (at_us - begun.at_us) / 1e6
+
     async def finished(self, at_us: int | None, limit: float | None = None) -> None:
         """Wait until recorded work was over, which came in time when the record says so, whatever its last rows say.
 
         `limit` is the instant up to which it had been given time then.
         """
-        stay, now = self.stay, self.clock.monotonic()
-        instant = now if at_us is None else stay.begun.mono + (at_us - stay.begun.at_us) / 1e6
+        stay, instant = self.stay, self.instant(at_us)
         if stay.left is not None:
             instant = min(instant, stay.left.mono)
         if stay.event not in INTERRUPTED:
@@ -150,10 +160,17 @@ class Script:
         """Wait for what never came; when today's code waits longer than was waited then, the record ends."""
         stay = self.stay
         end = stay.left.mono if stay.left else stay.begun.mono
-        if at_us is not None:
-            end = max(end, stay.begun.mono + (at_us - stay.begun.at_us) / 1e6)
-        await self.until(end + MARGIN)
+        await self.until(max(end, self.instant(at_us)) + MARGIN)
         self.leave(section, recorded, "still waits", "today's code would have waited longer than was waited then")
+
+    def later(self, number: int, settle: Callable[[], None]) -> bool:
+        """Whether the commit of an effect's intent, by its number, took so long that the turn was stopped meanwhile."""
+        effects = self.record.effects
+        effect = effects[number] if number < len(effects) else None
+        if effect is None or "not_started" not in effect.detail:
+            return False
+        self.clock.call_at(self.instant(effect.settled_us), settle)
+        return True
 
     def next_attempt(self) -> Attempt | None:
         """The recorded call that comes next; None where there is none."""

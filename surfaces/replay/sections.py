@@ -62,7 +62,7 @@ def _values(values: dict[str, Any]) -> str:
 
 def _classify(_record: RecordedTurn, _place: int, stay: Stay) -> Sections:
     found = stay.detail.get("classification") or {}
-    names = {"selection": "", "families": [], "warm": [], "tools": [], "referred": False}
+    names = {"families": [], "selection": "", "warm": [], "tools": [], "referred": False}
     return {name: plain(found.get(name, nothing)) for name, nothing in names.items()}
 
 

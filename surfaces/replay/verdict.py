@@ -115,11 +115,11 @@ class _Comparison:
         return mine.to_phase == theirs.to_phase
 
     def _compare(self, place: int, mine: Sections, theirs: Sections, only: tuple[str, ...] | None = None) -> None:
-        for name in {**mine, **theirs}:
-            if only is not None and (name not in only or name not in theirs):
-                continue
-            if not same(mine.get(name), theirs.get(name)):
-                self._differ(place, name, mine.get(name), theirs.get(name))
+        """What only one side has is told by what it comes from: another event, another candidate, another call."""
+        for name in mine:
+            compared = name in theirs and (only is None or name in only)
+            if compared and not same(mine[name], theirs[name]):
+                self._differ(place, name, mine[name], theirs[name])
 
     def _differ(self, place: int, name: str, mine: object, theirs: object) -> None:
         doubt = self.doubts.of(name)
@@ -142,9 +142,11 @@ class _Comparison:
     def _leave(self) -> None:
         """Say why the comparison ends before the record does."""
         verdict, left = self.verdict, self.left
-        if left is None:
-            if not verdict.differences and verdict.ends is not None:
+        if verdict.ends is not None and (left is None or left.untold):
+            if not verdict.differences:
                 verdict.untold.append(f"the record ends in {verdict.ends}; up to there it is the same")
+            return
+        if left is None:
             return
         verdict.stopped = left.why
         if left.untold:

@@ -31,6 +31,7 @@ from phasewalk.surfaces.replay.ports import (
 )
 from phasewalk.surfaces.replay.provider import RecordedProvider
 from phasewalk.surfaces.replay.script import Left, Script
+from phasewalk.surfaces.replay.shown import proves
 from phasewalk.surfaces.replay.today import Today, trigger_of
 
 
@@ -47,13 +48,13 @@ def walk_again(log: sqlite3.Connection, scratch: ScratchLog, record: RecordedTur
     """Walk the recorded turn by today's code."""
     clock = ReplayClock(record.begun)
     settings = now.settings_for(record)
-    phase_log = scratch.begin(clock, settings.redact)
     runners: list[Runner] = []
 
     def cancel(reason: str) -> None:
         runners[0].cancel(record.turn_id, Reason(reason))
 
     script = Script(record, clock, scratch.close, cancel)
+    phase_log = scratch.begin(clock, settings.redact, script.later)
     ids = RecordedIds(script)
 
     def ports(_trigger: Trigger, turn_log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:
@@ -63,7 +64,7 @@ def walk_again(log: sqlite3.Connection, scratch: ScratchLog, record: RecordedTur
             ids=ids,
             log=turn_log,
             effects=effects,
-            memory=RecordedMemory(log, record, clock.now_us),
+            memory=RecordedMemory(log, record, clock.now_us, lambda window: proves(record, script.place, window)),
             tools=RecordedTools(script, now.tools, settings.redact),
             providers={c.provider: _provider(script, now, c.provider, c.api) for c in settings.candidates},
             surface=RecordedSurface(script),
