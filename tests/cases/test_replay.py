@@ -7,13 +7,17 @@ import signal
 import socket
 import sqlite3
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 
+from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import (
     ScriptedModelServer,
     completion,
@@ -26,23 +30,29 @@ from phasewalk.phases.providers.testing import (
     status,
     tool_calls,
 )
+from phasewalk.surfaces.attachments import attachment
 from phasewalk.surfaces.cli.main import main
+from phasewalk.surfaces.config import load_configuration
+from phasewalk.surfaces.speech import LogSurface
+from phasewalk.surfaces.wiring import application
 
 TOOLS = """
 import asyncio
 from pathlib import Path
 
+HERE = Path(__file__).parent
+
 @tool(family="notes", effect="mutating")
 async def notes_count(amount: int = 1) -> dict:
     "Count up."
-    with Path("count.txt").open("a") as file:
+    with (HERE / "count.txt").open("a") as file:
         file.write("x")
     return {"counted": amount}
 
 @tool(family="notes", effect="read_only")
 async def notes_look() -> dict:
     "Look at the count."
-    with Path("count.txt").open("a") as file:
+    with (HERE / "count.txt").open("a") as file:
         file.write("l")
     return {"count": 7}
 
@@ -105,18 +115,29 @@ class Place:
         workplace.tools(TOOLS)
         self.extra = '[tools]\nmodules = ["my_tools"]\n'
         self.limits = {}
+        self.turns = 0
 
-    async def walk(self, *said: tuple[str, ...], first, second=(), exits=(0, 1)) -> None:
-        """Turns from these texts with options; `first` answers for provider `one`, `second` for `two`."""
+    async def walk(self, *said: str | tuple[str, dict], first, second=()) -> None:
+        """Turns from these texts, with fields of their trigger; `first` answers for provider `one`, `second` for `two`."""
         async with (
             ScriptedModelServer(first if callable(first) else list(first), repeat_last=True) as one,
             ScriptedModelServer(list(second) or [envelope("from two")], repeat_last=True) as two,
         ):
             self.urls = (one.base_url, two.base_url) if second else (one.base_url,)
             self.configure()
-            for text, *options in said:
-                done = await asyncio.to_thread(self.workplace.run, "turn", text, *options)
-                assert done.returncode in exits, done.stderr
+            configuration = load_configuration(self.workplace.folder / "phasewalk.toml")
+            async with application(configuration, self.workplace.database, LogSurface(), "test") as app:
+                for text in said:
+                    await self._turn(app, *(text if isinstance(text, tuple) else (text, {})))
+
+    async def _turn(self, app, text: str, fields: dict) -> None:
+        given = {"channel_id": "1", "channel_name": "general", "addressed": Addressed.DIRECT, **fields}
+        seconds = given.pop("seconds", app.settings.limits.turn)
+        self.turns += 1
+        trigger = Trigger(f"t:{self.turns}", Kind.USER, text, user_id="7", user_name="mira", **given)
+        ended = await app.run(trigger, evolve(app.settings.limits, turn=seconds))
+        assert not ended.known
+        assert not ended.problem
 
     def configure(self, change=str, extra: str = "", **limits: object) -> None:
         """Write the configuration, changed by `change`."""
@@ -155,8 +176,11 @@ class Place:
 
 
 @pytest.fixture
-def place(workplace) -> Place:
-    return Place(workplace)
+def place(workplace, monkeypatch) -> Iterator[Place]:
+    """A place whose tools are its own; the key of its providers is there while it lasts."""
+    monkeypatch.setenv("KEY", "sk-test-0123456789abcdef")
+    yield Place(workplace)
+    sys.modules.pop("phasewalk_tools_from_my_tools", None)
 
 
 def is_same(item: dict) -> bool:
@@ -220,7 +244,7 @@ SAME = {
 @pytest.mark.parametrize("case", SAME.values(), ids=SAME.keys())
 async def test_a_turn_is_decided_the_same_by_unchanged_code_and_no_tool_runs(place, case):
     texts, one, two, outcome = case
-    await place.walk(*((text,) for text in texts), first=one, second=two)
+    await place.walk(*texts, first=one, second=two)
     assert place.outcomes()[-1][0] == outcome
     ran = place.ran()
     assert all(map(is_same, place.all()))
@@ -236,14 +260,14 @@ async def test_a_turn_is_decided_the_same_by_unchanged_code_and_no_tool_runs(pla
     ],
 )
 async def test_a_deadline_passes_where_it_passed(place, text, steps, phase):
-    await place.walk((text, "--deadline", "3"), first=steps)
+    await place.walk((text, {"seconds": 1.5}), first=steps)
     assert place.workplace.rows("SELECT outcome, reason_phase FROM turn") == [("expired", phase)]
     assert all(map(is_same, place.all()))
 
 
 @pytest.mark.spec("OPS-13", "TURN-06")
 async def test_a_turn_without_any_time_expires_again(place):
-    await place.walk(("hi", "--deadline", "0.000001"), first=[envelope("x")])
+    await place.walk(("hi", {"seconds": 0.000001}), first=[envelope("x")])
     assert place.outcomes() == [("expired", "deadline_passed")]
     assert all(map(is_same, place.all()))
 
@@ -251,17 +275,17 @@ async def test_a_turn_without_any_time_expires_again(place):
 @pytest.mark.spec("OPS-13", "FB-13")
 async def test_a_model_call_that_was_given_up_is_given_up_again(place):
     place.limits = {"model_call": 1, "attempts": 1}
-    await place.walk(("hi",), first=[hang()], second=[envelope("from two")])
+    await place.walk("hi", first=[hang()], second=[envelope("from two")])
     assert place.workplace.rows("SELECT status, reason FROM attempt ORDER BY n")[0] == ("failed", "timed_out")
     assert all(map(is_same, place.all()))
 
 
 @pytest.mark.spec("OPS-13", "ENV-02", "ENV-05")
 async def test_silence_and_the_short_path_are_the_same(place):
-    place.extra += '[bot]\nshort-path = [["^logs$", "^bot-"]]\nstaff-channel = "staff"\n'
+    place.extra += '[bot]\nshort-path = [["^logs$", "^mira$"]]\nstaff-channel = "staff"\n'
     await place.walk(
-        ("a log line", "--channel", "logs", "--user", "bot-one", "--no-direct"),
-        ("what a day", "--no-direct"),
+        ("a log line", {"channel_name": "logs", "nickname": "mi", "addressed": None}),
+        ("what a day", {"topic": "weather", "addressed": None}),
         first=[envelope("unsaid", answer_needed=False, staff="Look.")],
     )
     assert [outcome for outcome, _ in place.outcomes()] == ["short_path", "answered"]
@@ -272,10 +296,10 @@ async def test_silence_and_the_short_path_are_the_same(place):
 async def test_what_policy_refused_by_role_restriction_and_permission_is_refused_again(place):
     place.extra += '[policy]\nstaff-roles = ["5678"]\nprivileges = { notes = "staff" }\n'
     await place.walk(
-        ("note: count",),
-        ("note: count", "--role", "5678"),
-        ("note: count", "--role", "5678", "--plan-only"),
-        ("show my notes", "--role", "5678", "--incognito"),
+        "note: count",
+        ("note: count", {"roles": ("5678",)}),
+        ("note: count", {"roles": ("5678",), "plan_only": True}),
+        ("show my notes", {"roles": ("5678",), "incognito": True}),
         first=[COUNT, envelope("Done.")],
     )
     assert place.outcomes()[0] == ("unavailable", "requirement_unavailable")
@@ -285,10 +309,10 @@ async def test_what_policy_refused_by_role_restriction_and_permission_is_refused
 @pytest.mark.spec("OPS-13", "CON-26")
 async def test_a_permission_that_was_used_is_used_again_in_the_replay_alone(place):
     seal = tool_calls([("a", "notes_seal", {})])
-    await place.walk(("note: seal",), first=[seal, envelope("Asked.")])
+    await place.walk("note: seal", first=[seal, envelope("Asked.")])
     ((name,),) = place.workplace.rows("SELECT approval_id FROM approval")
     place.workplace.run("approve", name)
-    await place.walk(("note: seal",), first=[seal, envelope("Sealed.")])
+    await place.walk("note: seal", first=[seal, envelope("Sealed.")])
     used = place.workplace.rows("SELECT * FROM approval")
     assert all(map(is_same, place.all()))
     assert place.workplace.rows("SELECT * FROM approval") == used
@@ -299,7 +323,7 @@ async def test_a_permission_that_was_used_is_used_again_in_the_replay_alone(plac
 async def test_images_go_along_again(place):
     picture = place.workplace.folder / "a.png"
     picture.write_bytes(PIXEL)
-    await place.walk(("what is this?", "--attach", str(picture)), first=[envelope("A pixel.")])
+    await place.walk(("what is this?", {"attachments": (attachment(picture),)}), first=[envelope("A pixel.")])
     picture.unlink()
     assert all(map(is_same, place.all()))
 
@@ -308,7 +332,7 @@ async def test_images_go_along_again(place):
 async def test_of_an_image_that_is_too_large_to_be_kept_the_request_cannot_be_told(place):
     picture = place.workplace.folder / "a.png"
     picture.write_bytes(PIXEL + b"x" * 100_000)
-    await place.walk(("what is this?", "--attach", str(picture)), first=[envelope("A pixel.")])
+    await place.walk(("what is this?", {"attachments": (attachment(picture),)}), first=[envelope("A pixel.")])
     (item,) = place.all()
     assert (item["verdict"], item["untold"]) == ("untold", ["request: the images of the message are not in the log"])
     assert item["compared"] == item["visits"]
@@ -330,7 +354,7 @@ async def test_pictures_are_not_made_again(place, image):
         )
 
     place.configure = painting
-    await place.walk(("draw a cat",), first=steps)
+    await place.walk("draw a cat", first=steps)
     assert ("picture", "done" if image == "made" else "failed") in place.workplace.rows(
         "SELECT kind, state FROM effects"
     )
@@ -344,7 +368,7 @@ async def test_the_responses_api_sends_its_items_back_again(place):
         lambda text: change(text.replace('api = "chat"', 'api = "responses"')), extra, **limits
     )
     await place.walk(
-        ("show my notes",), ("hi",), first=[responses([SEALED, CALL]), envelope("7."), status(429), envelope("Hello.")]
+        "show my notes", "hi", first=[responses([SEALED, CALL]), envelope("7."), status(429), envelope("Hello.")]
     )
     assert [outcome for outcome, _ in place.outcomes()] == ["answered", "answered"]
     assert all(map(is_same, place.all()))
@@ -388,7 +412,7 @@ async def test_history_news_and_summaries_are_as_they_stood_at_the_time(place):
 @pytest.mark.spec("OPS-13", "CON-03", "LOG-10")
 async def test_what_a_message_refers_to_is_what_it_referred_to_then(place):
     await place.walk(
-        ("note: count",), ("do that again",), ("thanks",), ("do that again",),
+        "note: count", "do that again", "thanks", "do that again",
         first=lambda request: COUNT if "tools" in request.json and request.json["messages"][-1]["role"] == "user" else envelope("Done."),
     )  # fmt: skip
     referred = place.workplace.rows(
@@ -464,7 +488,7 @@ CHANGES = {
 @pytest.mark.spec("OPS-13", "CON-11", "FB-10")
 @pytest.mark.parametrize(("change", "expected"), CHANGES.values(), ids=CHANGES.keys())
 async def test_a_changed_configuration_is_named_by_the_first_decision_that_it_changes(place, change, expected):
-    await place.walk(("a greeting to you",), first=[envelope("Hello.")])
+    await place.walk("a greeting to you", first=[envelope("Hello.")])
     assert is_same(place.replay()[0])
     place.configure(**change)
     assert first(place.replay()[0]) == expected
@@ -472,7 +496,7 @@ async def test_a_changed_configuration_is_named_by_the_first_decision_that_it_ch
 
 @pytest.mark.spec("OPS-13", "ENV-20")
 async def test_a_changed_persona_is_the_first_difference_and_the_rest_is_compared_all_the_same(place):
-    await place.walk(("hi",), first=[envelope("Hello.")])
+    await place.walk("hi", first=[envelope("Hello.")])
     place.configure(extra='[bot]\npersona = "You are somebody else."\n')
     (item,) = place.replay()
     assert first(item)[:2] == ("build_prompt", "persona")
@@ -483,7 +507,7 @@ async def test_a_changed_persona_is_the_first_difference_and_the_rest_is_compare
 @pytest.mark.spec("OPS-13", "FB-13")
 async def test_a_call_that_was_not_recorded_ends_the_comparison_with_what_was_asked_instead(place):
     place.limits = {"attempts": 2}
-    await place.walk(("hi",), first=[status(503)], second=[envelope("from two")])
+    await place.walk("hi", first=[status(503)], second=[envelope("from two")])
     place.configure(attempts=3)
     (item,) = place.replay()
     found = {d["section"]: (d["phase"], d["visit"], d["recorded"], d["today"]) for d in item["differences"]}
@@ -496,7 +520,7 @@ async def test_a_call_that_was_not_recorded_ends_the_comparison_with_what_was_as
 @pytest.mark.spec("OPS-13", "CON-20", "CON-22")
 async def test_a_call_that_today_would_run_and_was_refused_is_not_run(place):
     place.extra += '[policy]\ndisabled-tools = ["notes_seal"]\n'
-    await place.walk(("note: x",), first=[tool_calls([("a", "notes_seal", {})]), envelope("No.")])
+    await place.walk("note: x", first=[tool_calls([("a", "notes_seal", {})]), envelope("No.")])
     place.extra = place.extra.replace('disabled-tools = ["notes_seal"]', "")
     code = (place.workplace.folder / "my_tools.py").read_text()
     (place.workplace.folder / "my_tools.py").write_text(code.replace(", approval=True", ""))
@@ -510,7 +534,7 @@ async def test_a_call_that_today_would_run_and_was_refused_is_not_run(place):
 @pytest.mark.spec("OPS-13", "TURN-05")
 async def test_a_longer_limit_that_would_have_let_a_call_go_on_is_a_difference(place):
     place.limits = {"model_call": 1, "attempts": 1}
-    await place.walk(("hi",), first=[hang()])
+    await place.walk("hi", first=[hang()])
     place.configure(model_call=60)
     (item,) = place.replay()
     assert item["differences"][-1]["today"] == "still waits"
@@ -527,7 +551,7 @@ async def test_a_longer_limit_that_would_have_let_a_call_go_on_is_a_difference(p
     ],
 )
 async def test_a_pruned_text_that_is_needed_is_named_in_one_sentence(place, sql, said):
-    await place.walk(("show my notes",), first=[LOOK, envelope("7.")])
+    await place.walk("show my notes", first=[LOOK, envelope("7.")])
     with sqlite3.connect(place.workplace.database) as log:
         ((digest,),) = log.execute(sql).fetchall()
         log.execute("UPDATE payload SET body = NULL, pruned_us = 1 WHERE digest = ?", (digest,))
@@ -540,7 +564,7 @@ async def test_a_pruned_text_that_is_needed_is_named_in_one_sentence(place, sql,
 
 @pytest.mark.spec("OPS-13", "LOG-11")
 async def test_pruned_texts_of_what_was_decided_are_compared_by_their_content(place):
-    await place.walk(("hi",), first=[envelope("Hello. " * 60)])
+    await place.walk("hi", first=[envelope("Hello. " * 60)])
     with sqlite3.connect(place.workplace.database) as log:
         kept = log.execute("SELECT text_digest FROM turn UNION SELECT response_digest FROM attempt").fetchall()
         marks = [digest for (digest,) in kept]
@@ -552,7 +576,7 @@ async def test_pruned_texts_of_what_was_decided_are_compared_by_their_content(pl
 
 @pytest.mark.spec("OPS-13", "LOG-10")
 async def test_a_message_that_held_a_secret_can_be_told_but_for_what_showed_it(place):
-    await place.walk(("remember: password=hunter2-and-more",), first=[envelope("Better not.")])
+    await place.walk("remember: password=hunter2-and-more", first=[envelope("Better not.")])
     (item,) = place.replay()
     assert item["verdict"] == "untold"
     assert "request: the message held a secret, which the log does not keep" in item["untold"]
@@ -561,7 +585,7 @@ async def test_a_message_that_held_a_secret_can_be_told_but_for_what_showed_it(p
 
 @pytest.mark.spec("OPS-13", "CON-10")
 async def test_a_log_that_did_not_keep_roles_yet_says_so_where_they_matter(place):
-    await place.walk(("note: count",), first=[COUNT, envelope("Done.")])
+    await place.walk("note: count", first=[COUNT, envelope("Done.")])
     with sqlite3.connect(place.workplace.database) as log:
         log.execute("UPDATE phase_event SET detail = NULL WHERE phase = 'received' AND kind = 'enter'")
     log.close()
@@ -574,7 +598,7 @@ async def test_a_log_that_did_not_keep_roles_yet_says_so_where_they_matter(place
 
 @pytest.mark.spec("OPS-15")
 async def test_no_socket_is_made_also_where_the_turn_had_asked_a_model(place, monkeypatch):
-    await place.walk(("show my notes",), first=[LOOK, status(503), envelope("7.")], second=[envelope("x")])
+    await place.walk("show my notes", first=[LOOK, status(503), envelope("7.")], second=[envelope("x")])
     seen: list[str] = []
     watching = True
     sys.addaudithook(lambda event, _: seen.append(event) if watching and event.startswith("socket.") else None)
@@ -592,7 +616,7 @@ async def test_no_socket_is_made_also_where_the_turn_had_asked_a_model(place, mo
 
 @pytest.mark.spec("OPS-15")
 async def test_a_tool_module_that_wants_a_socket_when_it_is_imported_gets_none(place):
-    await place.walk(("hi",), first=[envelope("Hello.")])
+    await place.walk("hi", first=[envelope("Hello.")])
     module = place.workplace.folder / "my_tools.py"
     module.write_text(module.read_text() + "\nimport socket\nsocket.socket()\n")
     answer = place.look("last")
@@ -603,7 +627,7 @@ async def test_a_tool_module_that_wants_a_socket_when_it_is_imported_gets_none(p
 
 @pytest.mark.spec("OPS-15")
 async def test_the_log_is_not_written_and_neither_client_nor_discord_is_imported(place):
-    await place.walk(("note: count",), first=[COUNT, envelope("Done.")])
+    await place.walk("note: count", first=[COUNT, envelope("Done.")])
     before = place.workplace.database.read_bytes()
     code = (
         "import sys; from phasewalk.surfaces.cli.main import main\n"
@@ -636,7 +660,7 @@ async def test_a_changed_row_of_the_table_is_named_with_what_its_guards_answered
     from phasewalk.machine.turn_table import TURN_TABLE
     from phasewalk.phases import machine
 
-    await place.walk(("note: count",), first=[COUNT, status(404)], second=[envelope("from two")])
+    await place.walk("note: count", first=[COUNT, status(404)], second=[envelope("from two")])
     assert place.outcomes() == [("partial", "side_effects")]
     rows = [
         row
