@@ -93,9 +93,13 @@ class RecordedMemory:
         return [entry(row) for row in found]
 
     async def remembered(self, user_id: str) -> Sequence[str]:
-        """What was known of a person, as the prompt of the turn shows it: facts may have been forgotten since."""
+        """What was known of a person, as the prompt of the turn shows it, since facts may have been forgotten since.
+
+        Where it shows none, nobody knew any, or none were to be shown.
+        """
         place = self._record.place_of("build_prompt")
         prompt = self._record.stays[place].detail.get("prompt") if place is not None else None
-        if isinstance(prompt, dict):
-            return [str(fact) for fact in prompt["user"].get("known", ())]
+        known = prompt["user"].get("known") if isinstance(prompt, dict) else None
+        if known:
+            return [str(fact) for fact in known]
         return [str(text) for (text,) in self._log.execute(_FACTS, (user_id, self._now_us()))]

@@ -9,7 +9,7 @@ from phasewalk.machine.errors import ConfigurationError
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.naming import names_of, one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
-from phasewalk.surfaces.cli.replay_lines import counted, verdict_item, verdict_lines
+from phasewalk.surfaces.cli.replay_lines import Tally, verdict_item, verdict_lines
 from phasewalk.surfaces.cli.times import zone_of, zone_options
 from phasewalk.surfaces.cli.where import opened_log
 from phasewalk.surfaces.cli.work import configuration_and_database
@@ -39,19 +39,19 @@ def command(
     exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     names = names_of(turns)
+    tally = Tally()
     with opened_log(obj) as log:
-        found = _replayed(log, obj, [one_turn(log, name) for name in names])
+        found = map(tally.noted, _replayed(log, obj, [one_turn(log, name) for name in names]))
         if as_json or jsonl:
-            items = [verdict_item(verdict) for verdict in found]
-            print_items(log, items, jsonl=jsonl)
-    if not (as_json or jsonl):
-        for index, verdict in enumerate(found):
-            emit([*([""] if index and verdict.word != "same" else []), *verdict_lines(verdict, zone)])
-    _end(found)
+            print_items(log, map(verdict_item, found), jsonl=jsonl)
+        else:
+            for verdict in found:
+                emit(verdict_lines(verdict, zone))
+    _end(tally)
 
 
-def _replayed(log: "sqlite3.Connection", obj: dict[str, Any], turn_ids: Iterable[str]) -> "list[Verdict]":
-    """The verdict on each turn, in order."""
+def _replayed(log: "sqlite3.Connection", obj: dict[str, Any], turn_ids: Iterable[str]) -> "Iterator[Verdict]":
+    """The verdict on each turn, in order, as it is found."""
     from phasewalk.storage.scratch_log import ScratchLog
     from phasewalk.surfaces.replay.sealed import sealed
     from phasewalk.surfaces.replay.today import today
@@ -64,21 +64,14 @@ def _replayed(log: "sqlite3.Connection", obj: dict[str, Any], turn_ids: Iterable
     except ConfigurationError as error:
         raise CommandError(str(error), Exit.USAGE) from error
     scratch = ScratchLog()
-    return [replay(log, scratch, turn_id, now) for turn_id in turn_ids]
+    return (replay(log, scratch, turn_id, now) for turn_id in turn_ids)
 
 
-def _end(found: "list[Verdict]") -> None:
-    """What many turns come to, what cannot be told, and the exit status."""
-    for sentence in _untold(found):
+def _end(tally: Tally) -> None:
+    """What cannot be told, what many turns come to, and the exit status."""
+    for sentence in (*tally.untold, *([tally.sentence] if tally.turns > 1 else [])):
         click.echo(f"phasewalk: {sentence}", err=True)
-    if len(found) > 1:
-        click.echo(f"phasewalk: {counted(found)}", err=True)
-    words = {verdict.word for verdict in found}
-    if words != {"same"}:
-        raise SystemExit(int(Exit.CONDITION if "differs" in words else Exit.INCOMPLETE))
-
-
-def _untold(found: "list[Verdict]") -> Iterator[str]:
-    for verdict in found:
-        if verdict.untold:
-            yield f"turn {verdict.record.turn_id} could not be told whole: {'; '.join(verdict.untold)}"
+    if tally.counts["differs"]:
+        raise SystemExit(int(Exit.CONDITION))
+    if tally.counts["untold"]:
+        raise SystemExit(int(Exit.INCOMPLETE))

@@ -1,8 +1,10 @@
 """What a replay found, as lines and as an object: the first difference first, both sides of each."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
 
 from phasewalk.surfaces.cli.render import both_sides, coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, rfc3339
@@ -12,6 +14,32 @@ if TYPE_CHECKING:
 
 COLOURS = {"same": "32", "differs": "31", "untold": "33"}
 SAID = {"same": "the same", "differs": "differ", "untold": "could not be told"}
+
+
+@define
+class Tally:
+    """What many turns come to."""
+
+    counts: Counter[str] = field(factory=Counter)
+    untold: list[str] = field(factory=list)
+
+    def noted(self, verdict: "Verdict") -> "Verdict":
+        """The verdict, counted."""
+        self.counts[verdict.word] += 1
+        if verdict.untold:
+            why = "; ".join(verdict.untold)
+            self.untold.append(f"turn {verdict.record.turn_id} could not be told whole: {why}")
+        return verdict
+
+    @property
+    def turns(self) -> int:
+        """How many."""
+        return self.counts.total()
+
+    @property
+    def sentence(self) -> str:
+        """The counts in words."""
+        return f"{self.turns} turns: " + ", ".join(f"{self.counts[word]} {said}" for word, said in SAID.items())
 
 
 def verdict_lines(verdict: "Verdict", zone: Zone) -> Iterator[str]:
@@ -72,9 +100,3 @@ def verdict_item(verdict: "Verdict") -> dict[str, Any]:
         "stopped": verdict.stopped,
         "untold": verdict.untold,
     }
-
-
-def counted(found: "Sequence[Verdict]") -> str:
-    """How many turns came to which verdict."""
-    counts = Counter(verdict.word for verdict in found)
-    return f"{len(found)} turns: " + ", ".join(f"{counts[word]} {said}" for word, said in SAID.items())

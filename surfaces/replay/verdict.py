@@ -22,8 +22,14 @@ from phasewalk.surfaces.replay.walk import walk_again
 BEFORE_WORK = ("tools offered", "considered", "model call", "request")
 """What of a visit was decided before the record was left in it."""
 
-CONSEQUENCES = {"request": "the prompt", "contract": "its parts"}
-"""Sections that only sum up others; they are told where nothing before them differs."""
+CAUSES = {
+    "request": ("persona", "context", "user", "history", "offered", "tools offered", "tool", "candidate", "calls"),
+    "contract": (
+        "families", "selection", "required", "offered", "executable", "candidates", "candidate", "channels", "limits",
+        "staff_channel", "capabilities", "asks_back", "stickers", "tool",
+    ),
+}  # fmt: skip
+"""Sections that only sum up others, with those; where one of them differs, the sum is not told as well."""
 
 
 @frozen
@@ -128,7 +134,7 @@ class _Comparison:
             if sentence not in self.verdict.untold:
                 self.verdict.untold.append(sentence)
             return
-        if name in CONSEQUENCES and self.verdict.differences:
+        if any(_is_cause(found.section, name) for found in self.verdict.differences):
             return
         stay = self.verdict.record.stays[place]
         found = Difference(stay.visit, stay.phase, name, *narrowed(plain(mine), plain(theirs)))
@@ -159,6 +165,10 @@ class _Comparison:
 
     def _stay(self, left: Left) -> Stay:
         return self.verdict.record.stays[min(left.place, len(self.verdict.record.stays) - 1)]
+
+
+def _is_cause(section: str, of: str) -> bool:
+    return any(section == cause or section.startswith(f"{cause} ") for cause in CAUSES.get(of, ()))
 
 
 def same(mine: object, theirs: object) -> bool:
