@@ -5,6 +5,7 @@ no port. Invariant: once the walk has left the record, the log takes no further 
 """
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import NoReturn
 
 from attrs import define, frozen
@@ -15,7 +16,7 @@ from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import DELIVER
-from phasewalk.storage.recorded_turn import Attempt, RecordedTurn, Stay
+from phasewalk.storage.recorded_turn import Attempt, Moment, RecordedTurn, Stay, Text
 from phasewalk.surfaces.replay.clock import ReplayClock
 
 MARGIN = 2.0
@@ -83,7 +84,7 @@ class Script:
             self.over = True  # what the row before led to is compared where it was taken
             return
         stay = stays[self.place]
-        self.clock.show(stay.begun)
+        self.clock.show(_read_at(stay))
         if stay.event == "cancelled" and stay.left is not None:
             self.clock.call_at(stay.left.mono, lambda: self.cancel(stay.reason or "cancelled"))
 
@@ -177,3 +178,14 @@ class Script:
         self.asked += 1
         attempts = self.record.attempts
         return attempts[self.asked - 1] if self.asked <= len(attempts) else None
+
+
+def _read_at(stay: Stay) -> Moment:
+    """When a phase read the clock: as it began, unless its prompt tells the minute in which it ended."""
+    prompt = stay.detail.get("prompt")
+    context = prompt.get("context") if isinstance(prompt, dict) else None
+    context = context.body if isinstance(context, Text) else context
+    if stay.left is None or not isinstance(context, str):
+        return stay.begun
+    first, last = (datetime.fromtimestamp(m.at_us / 1e6, UTC).strftime("%H:%M UTC") for m in (stay.begun, stay.left))
+    return stay.left if first not in context and last in context else stay.begun

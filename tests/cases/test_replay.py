@@ -272,6 +272,31 @@ async def test_a_turn_without_any_time_expires_again(place):
     assert all(map(is_same, place.all()))
 
 
+@pytest.mark.spec("OPS-13", "FB-15")
+async def test_an_open_circuit_is_open_again_and_its_probe_a_probe(place):
+    place.extra += "[circuit]\nfailures = 1\ncooldown = 1.0\n"
+    place.limits = {"attempts": 1}
+    steps = {"sick": status(503), "well": envelope("from one")}
+    state = ["sick"]
+    async with (
+        ScriptedModelServer(lambda _request: steps[state[0]]) as one,
+        ScriptedModelServer([envelope("from two")], repeat_last=True) as two,
+    ):
+        place.urls = (one.base_url, two.base_url)
+        place.configure()
+        configuration = load_configuration(place.workplace.folder / "phasewalk.toml")
+        async with application(configuration, place.workplace.database, LogSurface(), "test") as app:
+            await place._turn(app, "one", {})
+            await place._turn(app, "two", {})
+            state[0] = "well"
+            await asyncio.sleep(1.1)
+            await place._turn(app, "three", {})
+    considered = place.workplace.rows("SELECT decision, reason, rule FROM fallback_step ORDER BY turn_id, step")
+    assert ("skipped", "circuit_open", "FB-15: circuit open") in considered
+    assert considered[-1] == ("taken", "ok", "FB-15: half-open, one probe")
+    assert all(map(is_same, place.all()))
+
+
 @pytest.mark.spec("OPS-13", "FB-13")
 async def test_a_model_call_that_was_given_up_is_given_up_again(place):
     place.limits = {"model_call": 1, "attempts": 1}
@@ -462,6 +487,17 @@ async def test_of_a_turn_whose_process_was_killed_the_rest_cannot_be_told(place)
     place.configure(extra='[bot]\npersona = "You are somebody else."\n')
     (item,) = place.all()
     assert first(item)[:2] == ("build_prompt", "persona")
+
+
+@pytest.mark.spec("OPS-13", "ENV-10")
+async def test_a_minute_that_was_over_before_the_prompt_was_built_is_over_again(place):
+    await place.walk("hi", first=[envelope("Hello.")])
+    with sqlite3.connect(place.workplace.database) as log:
+        log.execute(
+            "UPDATE phase_event SET at_us = at_us / 60000000 * 60000000 - 1 WHERE phase = 'build_prompt' AND kind = 'enter'"
+        )
+    log.close()
+    assert is_same(place.replay()[0])
 
 
 CHANGES = {
