@@ -139,18 +139,9 @@ class Runner:
             budget = max(int((self._limit_of(walk.turn, phase_name) - now) * 1000), 0)
         seq = walk.seq
         walk.seq += 1
-        return (
-            PhaseEntered(
-                seq=seq,
-                phase=phase_name,
-                visit=walk.visit(phase_name),
-                at_us=self._clock.now_us(),
-                mono_ns=int(now * 1e9),
-                budget_ms=budget,
-                detail=detail.text if detail else None,
-                payloads=detail.payloads if detail else (),
-            ),
-        )
+        at_us, visit = self._clock.now_us(), walk.visit(phase_name)
+        text, payloads = (detail.text, detail.payloads) if detail else (None, ())
+        return (PhaseEntered(seq, phase_name, visit, at_us, int(now * 1e9), budget, text, payloads),)
 
     def _opened(self, walk: Walk, phase: Phase | None) -> Encoded | None:
         """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""

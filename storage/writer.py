@@ -63,16 +63,6 @@ class Unit:
     owner: str = ""
 
 
-class Writing(Protocol):
-    """What the phase log writes through."""
-
-    def submit(self, unit: Unit) -> None:
-        """Take a unit; its promise is answered when it is committed, or will not be."""
-
-    async def call(self, work: Work, *, durable: bool = False) -> object:
-        """Commit `work` and return what it returned."""
-
-
 class Writer:
     """Serialises all writing of this process; see the module docstring.
 

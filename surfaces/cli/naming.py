@@ -7,6 +7,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 from phasewalk.storage.queries import list_turns, turns_named
@@ -40,13 +41,23 @@ def _ambiguous(log: sqlite3.Connection, name: str, found: list[str]) -> NoReturn
 
 
 def names_of(arguments: Iterable[str]) -> list[str]:
-    """The names that are typed; `-` stands for the first word of each line on standard input."""
+    """The names that are typed; `-` stands for the first word of each line on standard input.
+
+    A line that is a JSON object, as `list --jsonl` prints them, names its `turn_id`.
+    """
     names: list[str] = []
     for argument in arguments:
         if argument == "-":
-            names += [line.split()[0] for line in sys.stdin if line.strip()]
+            names += [_named_in(line) for line in sys.stdin if line.strip()]
         else:
             names.append(argument)
     if not names:
         raise CommandError("no turn is named on standard input", Exit.NOT_FOUND)
     return names
+
+
+def _named_in(line: str) -> str:
+    if line.lstrip().startswith("{"):
+        with suppress(ValueError, KeyError, RecursionError):
+            return str(json.loads(line)["turn_id"])
+    return line.split(maxsplit=1)[0]

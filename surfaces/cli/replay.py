@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk replay last\n"
-    "  phasewalk list --jsonl --limit 1000 | jq -r .turn_id | phasewalk replay -\n\n"
+    "  phasewalk list --jsonl --since 7d --limit 1000 | phasewalk replay -\n\n"
     "\b\nExit codes: 0 the same, 1 something would be decided otherwise, 2 usage or\nconfiguration, 3 no such turn or several, 4 the log cannot be read,\n5 of some turn it cannot be told: a text was pruned, or it has no end.",
 )
 @click.argument("turns", nargs=-1, required=True)

@@ -9,6 +9,7 @@ import sqlite3
 from attrs import define, field, frozen
 
 from phasewalk.machine.documents import digest_of
+from phasewalk.machine.reasons import Reason
 from phasewalk.storage.recorded_turn import RecordedTurn, Stay, Text, recorded_turn
 from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.surfaces.comparing import narrowed
@@ -50,6 +51,7 @@ class Verdict:
     record: RecordedTurn
     compared: int = 0
     ends: str | None = None
+    why_it_ends: str | None = None
     stopped: str | None = None
     differences: list[Difference] = field(factory=list)
     untold: list[str] = field(factory=list)
@@ -66,25 +68,33 @@ def replay(log: sqlite3.Connection, scratch: ScratchLog, turn_id: str, now: Toda
     why = hopeless(record, now)
     if why is not None:
         return Verdict(record, untold=[why])
-    record, ends = _up_to_recovery(record)
+    record, ends, why = _up_to_its_end(record)
     doubts = doubts_of(log, record, now)
     with sealed():
         walked = walk_again(log, scratch, record, now)
-    verdict = Verdict(record, ends=ends)
+    verdict = Verdict(record, ends=ends, why_it_ends=why)
     _Comparison(verdict, walked.again, walked.left, doubts).run()
     verdict.untold += [*doubts.open, *([walked.problem] if walked.problem else [])]
     return verdict
 
 
-def _up_to_recovery(record: RecordedTurn) -> tuple[RecordedTurn, str | None]:
-    """The record up to what no code decides: recovery, or a log that failed; and where it ends, if before its end."""
+def _up_to_its_end(record: RecordedTurn) -> tuple[RecordedTurn, str | None, str | None]:
+    """The record up to what no code decides, the phase in which that was, and what it was; None for a whole record."""
     for place, stay in enumerate(record.stays):
-        cut = stay.event == "interrupted" or (stay.event == "crashed" and stay.reason == "log_write_failed")
-        if cut or stay.left is None:
+        why = _end_of(stay)
+        if why is not None:
             open_stay = stay._replace(left=None, event="", transition="", to_phase="")
-            kept = [*record.stays[:place], open_stay]
-            return record._replace(stays=kept), stay.phase
-    return record, None
+            return record._replace(stays=[*record.stays[:place], open_stay]), stay.phase, why
+    return record, None, None
+
+
+def _end_of(stay: Stay) -> str | None:
+    if stay.left is None:
+        return f"the record ends in {stay.phase}"
+    if stay.event == "interrupted":
+        return f"recovery went on from {stay.phase}"
+    failed = stay.event == "crashed" and stay.reason == Reason.LOG_WRITE_FAILED
+    return f"the log could not be written in {stay.phase}" if failed else None
 
 
 @define
@@ -150,7 +160,7 @@ class _Comparison:
         verdict, left = self.verdict, self.left
         if verdict.ends is not None and (left is None or left.untold):
             if not verdict.differences:
-                verdict.untold.append(f"the record ends in {verdict.ends}; up to there it is the same")
+                verdict.untold.append(f"{verdict.why_it_ends}; up to there it is the same")
             return
         if left is None:
             return
