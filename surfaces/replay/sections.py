@@ -57,7 +57,9 @@ def guards_of(stay: Stay) -> list[str]:
 
 
 def _values(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
+    """What was compared, in parentheses; nothing where nothing was."""
+    said = ", ".join(f"{name} {plain(value)}" for name, value in values.items())
+    return f"({said})" if said else ""
 
 
 def _classify(_record: RecordedTurn, _place: int, stay: Stay) -> Sections:

@@ -24,7 +24,9 @@ BEFORE_WORK = ("tools offered", "considered", "model call", "request")
 """What of a visit was decided before the record was left in it."""
 
 CAUSES = {
-    "request": ("persona", "context", "user", "history", "offered", "tools offered", "tool", "candidate", "calls"),
+    "request": (
+        "persona", "context", "user", "history", "offered", "tools offered", "model call", "tool", "candidate", "calls",
+    ),
     "contract": (
         "families", "selection", "required", "offered", "executable", "candidates", "candidate", "channels", "limits",
         "staff_channel", "capabilities", "asks_back", "stickers", "tool",

@@ -20,8 +20,13 @@ from phasewalk.phases.providers.testing import (
     status,
     tool_calls,
 )
+from phasewalk.storage.database import open_for_reading
+from phasewalk.storage.recorded_turn import recorded_turn
+from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.surfaces.attachments import attachment
 from phasewalk.surfaces.config import load_configuration
+from phasewalk.surfaces.replay.today import today
+from phasewalk.surfaces.replay.walk import walk_again
 from phasewalk.surfaces.speech import LogSurface
 from phasewalk.surfaces.wiring import application
 
@@ -105,6 +110,28 @@ async def test_a_deadline_passes_where_it_passed(place, text, steps, phase):
     await place.walk((text, {"seconds": 1.5}), first=steps)
     assert place.workplace.rows("SELECT outcome, reason_phase FROM turn") == [("expired", phase)]
     assert all(map(is_same, place.all()))
+
+
+@pytest.mark.spec("OPS-13", "TURN-09")
+async def test_every_visit_begins_and_ends_at_its_recorded_instant_on_both_clocks(place):
+    await place.walk("note: count", first=[status(503), COUNT, envelope("Done.")])
+    kept, again = await asyncio.to_thread(walked_again, place)
+    assert len(again.stays) == len(kept.stays) > 8
+    for then, now in zip(kept.stays, again.stays, strict=True):
+        for recorded, shown in ((then.begun, now.begun), (then.left, now.left)):
+            assert abs(recorded.mono - shown.mono) < 1e-5
+            assert abs(recorded.at_us - shown.at_us) <= 1
+
+
+def walked_again(place):
+    """The record of the only turn, and the same turn as it was walked again."""
+    log = open_for_reading(place.workplace.database)
+    ((name,),) = log.execute("SELECT turn_id FROM turn")
+    record = recorded_turn(log, name)
+    now = today(load_configuration(place.workplace.folder / "phasewalk.toml"))
+    again = walk_again(log, ScratchLog(), record, now).again
+    log.close()
+    return record, again
 
 
 @pytest.mark.spec("OPS-13", "TURN-06")

@@ -60,7 +60,7 @@ async def test_a_call_that_was_not_recorded_ends_the_comparison_with_what_was_as
     (item,) = place.replay()
     found = {d["section"]: (d["phase"], d["visit"], d["recorded"], d["today"]) for d in item["differences"]}
     assert found["transition"] == ("model_attempt", 2, "T15 to model_attempt", "T14 to model_attempt")
-    assert "T14.attempts_left did not hold left 0, failures 2, limit 2" in found["guards"][2]
+    assert "T14.attempts_left did not hold (left 0, failures 2, limit 2)" in found["guards"][2]
     assert found["model call"] == ("model_attempt", 3, "fallback two/m-two by chat", "retry one/m-one by chat")
     assert item["stopped"] == "what one/m-one would have answered was not recorded"
 

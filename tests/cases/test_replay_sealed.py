@@ -96,7 +96,7 @@ async def test_a_changed_row_of_the_table_is_named_with_what_its_guards_answered
     found = {d["section"]: (d["recorded"], d["today"]) for d in item["differences"]}
     assert found["transition"] == ("T16 to deliver", "T15 to model_attempt")
     assert any(said.startswith("T15.fallback_allowed did not hold") for said in found["guards"][0])
-    assert any(said.startswith("T15.candidate_left held next two/m-two") for said in found["guards"][1])
+    assert any(said.startswith("T15.candidate_left held (next two/m-two") for said in found["guards"][1])
     assert place.ran() == "x"
 
 
