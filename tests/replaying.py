@@ -41,6 +41,8 @@ async def notes_look() -> dict:
 @tool(family="notes", effect="read_only")
 async def notes_slow() -> str:
     "Wait."
+    with (HERE / "count.txt").open("a") as file:
+        file.write("s")
     await asyncio.sleep(60)
     return ""
 

@@ -58,12 +58,7 @@ class RecordedTools:
         script, begun = self.script, self.script.clock.monotonic()
         call = self._recorded(name, arguments)
         if call is None or call.status in ("refused", "not_executed", None):
-            was = (
-                f"{name} {call.status or 'without an end'} {call.reason or ''}".strip()
-                if call
-                else f"no call of {name}"
-            )
-            script.leave("tools", was, f"{name} runs", f"what {name} would have returned was not recorded")
+            self._leave(name, call)
             return None
         if call.status in _WITHOUT_RESULT:
             await self._too_late(call)
@@ -73,6 +68,15 @@ class RecordedTools:
         in_time = script.instant(call.ended_us) < limit + SLACK
         await script.finished(call.ended_us, limit if in_time else None)
         return self._result(call)
+
+    def _leave(self, name: str, call: Call | None) -> None:
+        """A call that did not run then, was never made, or whose end was not written any more."""
+        was = f"no call of {name}"
+        if call is not None:
+            was = " ".join(filter(None, (name, call.status or "without an end", call.reason)))
+        unended = call is not None and call.status is None
+        why = f"what {name} would have returned was not recorded"
+        self.script.leave("tools", was, f"{name} runs", why, untold=unended)
 
     def _recorded(self, name: str, arguments: str) -> Call | None:
         """The first call of this round that is the same and was not answered yet."""

@@ -336,26 +336,40 @@ async def test_a_turn_that_was_cancelled_is_cancelled_at_the_same_instant(place)
 
 
 @pytest.mark.spec("OPS-13", "TURN-15")
-async def test_of_a_turn_whose_process_was_killed_the_rest_cannot_be_told(place):
-    arrived = asyncio.Event()
-
-    def step(_request):
-        arrived.set()
-        return hang()
-
-    async with ScriptedModelServer(step) as server:
+@pytest.mark.parametrize(
+    ("text", "step", "phase", "compared"),
+    [
+        ("hi", hang(), "model_attempt", 4),
+        ("show my notes", tool_calls([("a", "notes_slow", {})]), "tool_rounds", 5),
+    ],
+)
+async def test_of_a_turn_whose_process_was_killed_the_rest_cannot_be_told(place, text, step, phase, compared):
+    async with ScriptedModelServer([step]) as server:
         place.urls = (server.base_url,)
         place.configure()
-        with place.workplace.start("turn", "hi") as running:
-            await asyncio.wait_for(arrived.wait(), 30)
+        with place.workplace.start("turn", text) as running:
+            for _ in range(1500):
+                await asyncio.sleep(0.02)
+                if place.ran() if phase == "tool_rounds" else server.requests:
+                    break
             running.kill()
             await asyncio.to_thread(running.wait, 30)
     (item,) = place.all()
-    assert (item["verdict"], item["record_ends"], item["compared"]) == ("untold", "model_attempt", 4)
-    assert item["untold"] == ["the record ends in model_attempt; up to there it is the same"]
+    assert (item["verdict"], item["record_ends"], item["compared"]) == ("untold", phase, compared)
+    assert item["untold"] == [f"the record ends in {phase}; up to there it is the same"]
     place.configure(extra='[bot]\npersona = "You are somebody else."\n')
     (item,) = place.all()
     assert first(item)[:2] == ("build_prompt", "persona")
+
+
+@pytest.mark.spec("OPS-13", "TURN-15")
+async def test_of_a_turn_that_ends_within_delivery_the_rest_cannot_be_told(place):
+    await place.walk("hi", first=[envelope("Hello.")])
+    place.change("DELETE FROM effect_event WHERE kind = 'receipt'")
+    place.change("DELETE FROM phase_event WHERE seq >= (SELECT seq FROM phase_event WHERE event = 'delivered')")
+    (item,) = place.replay()
+    assert (item["record_ends"], item["compared"], item["differences"]) == ("deliver", 6, [])
+    assert item["verdict"] == "untold"
 
 
 @pytest.mark.spec("OPS-13", "ENV-10")

@@ -168,3 +168,14 @@ async def test_history_that_was_pruned_is_named(place):
     assert "1 of the 2 entries of history that it was shown were pruned" in item["untold"]
     place.configure(extra='[bot]\npersona = "You are somebody else."\n')
     assert first(place.replay()[0])[:2] == ("build_prompt", "persona")
+
+
+@pytest.mark.spec("OPS-13", "ENV-03")
+async def test_a_speech_that_was_not_made_then_is_the_last_thing_that_is_told(place):
+    await place.walk("hi", first=[envelope("Hello.", staff="Look.")])
+    place.configure(extra='[bot]\nstaff-channel = "staff"\n')
+    (item,) = place.replay()
+    assert first(item)[:2] == ("freeze_contract", "staff_channel")
+    last = item["differences"][-1]
+    assert (last["phase"], last["recorded"], last["today"]) == ("deliver", "nothing", "staff_note to staff")
+    assert item["stopped"] == "whether it would have arrived was not recorded"
