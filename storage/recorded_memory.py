@@ -97,9 +97,7 @@ class RecordedMemory:
 
         Where it shows none, nobody knew any, or none were to be shown.
         """
-        place = self._record.place_of("build_prompt")
-        prompt = self._record.stays[place].detail.get("prompt") if place is not None else None
-        known = prompt["user"].get("known") if isinstance(prompt, dict) else None
+        known = self._record.prompt.get("user", {}).get("known")
         if known:
             return [str(fact) for fact in known]
         return [str(text) for (text,) in self._log.execute(_FACTS, (user_id, self._now_us()))]

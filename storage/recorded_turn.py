@@ -144,11 +144,11 @@ class RecordedTurn(NamedTuple):
         """The turn's budget."""
         return (int(str(self.turn["deadline_us"])) - int(str(self.turn["started_us"]))) / 1e6
 
-    def place_of(self, phase: str) -> int | None:
-        """The last visit of a phase that ended; None where there is none."""
-        return next(
-            (n for n in reversed(range(len(self.stays))) if self.stays[n].phase == phase and self.stays[n].left), None
-        )
+    @property
+    def prompt(self) -> dict[str, Any]:
+        """The last prompt that was built; nothing where none was."""
+        built = [stay.detail.get("prompt") for stay in self.stays if stay.phase == "build_prompt"]
+        return next((prompt for prompt in reversed(built) if isinstance(prompt, dict)), {})
 
 
 def recorded_turn(log: sqlite3.Connection, turn_id: str) -> RecordedTurn:
@@ -157,7 +157,7 @@ def recorded_turn(log: sqlite3.Connection, turn_id: str) -> RecordedTurn:
     stays = list(_stays(log, turn_id))
     return RecordedTurn(
         turn=turn,
-        question=_text(log, turn["text_digest"]) or Text("", ""),
+        question=_text(log, turn["text_digest"]) or Text(digest_of(""), ""),
         stays=stays,
         attempts=list(_attempts(log, turn_id, stays)),
         calls=list(_calls(log, turn_id)),

@@ -79,9 +79,7 @@ def _of_history(log: sqlite3.Connection, record: RecordedTurn, found: Doubts) ->
 
 
 def _news_is_gone(record: RecordedTurn) -> bool:
-    place = record.place_of("build_prompt")
-    prompt = record.stays[place].detail.get("prompt") if place is not None else None
-    context = prompt.get("context") if isinstance(prompt, dict) else None
+    context = record.prompt.get("context")
     return isinstance(context, Text) and context.body is None
 
 

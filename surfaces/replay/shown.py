@@ -36,7 +36,7 @@ def _shown(stay: Stay) -> list[int] | None:
     if stay.event == "prompt_too_large":
         return [] if stay.detail.get("history") == 0 else None
     prompt = stay.detail.get("prompt")
-    return list(_numbers(prompt["history"])) if isinstance(prompt, dict) else None
+    return list(_numbers(prompt.get("history", ()))) if isinstance(prompt, dict) else None
 
 
 def _numbers(runs: Iterable[Sequence[int]]) -> Iterable[int]:

@@ -15,6 +15,7 @@ from phasewalk.machine.definition import Definition
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Settings
 from phasewalk.machine.provider import Provider
+from phasewalk.machine.redaction import PLACEHOLDER
 from phasewalk.machine.trigger import LEFT_OUT, Attachment, Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.machine import summary_machine, turn_machine
@@ -116,18 +117,17 @@ def kept_of(record: RecordedTurn) -> dict[str, Any] | None:
 
 
 def images_left_out(record: RecordedTurn) -> bool:
-    """Whether images went to a model that the log does not hold."""
+    """Whether images went to a model that the log does not hold, or holds without the secret in their address."""
     kept = kept_of(record)
     if kept is None:
         return "vision" in (record.contract or {}).get("capabilities", ())
-    return any(str(_plain(file.get("url", ""))).startswith(LEFT_OUT) for file in kept.get("attachments", ()))
+    addresses = [str(_plain(file.get("url", ""))) for file in kept.get("attachments", ())]
+    return any(url.startswith(LEFT_OUT) or PLACEHOLDER in url for url in addresses)
 
 
 def _from_prompt(record: RecordedTurn) -> dict[str, Any]:
     """Nickname, topic and names of files as a prompt showed them."""
-    place = record.place_of("build_prompt")
-    prompt = record.stays[place].detail.get("prompt") if place is not None else None
-    message = prompt["user"].get("message", {}) if isinstance(prompt, dict) else {}
+    message = record.prompt.get("user", {}).get("message", {})
     files = [{"name": _plain(name), "url": LEFT_OUT} for name in message.get("attachments", ())]
     return {"nickname": message.get("nickname", ""), "topic": message.get("topic", ""), "attachments": files}
 
@@ -148,7 +148,5 @@ def _plain(value: object) -> Any:
 
 def _news(record: RecordedTurn) -> str:
     """The news that the prompt of the turn carried."""
-    place = record.place_of("build_prompt")
-    prompt = record.stays[place].detail.get("prompt") if place is not None else None
-    context = str(_plain(prompt["context"])) if isinstance(prompt, dict) else ""
+    context = str(_plain(record.prompt.get("context", "")))
     return context.partition(NEWS)[2].partition(ASKS_BACK)[0]

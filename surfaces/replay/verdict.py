@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 
 from phasewalk.machine.documents import digest_of
 from phasewalk.machine.reasons import Reason
+from phasewalk.machine.text import told
 from phasewalk.storage.recorded_turn import RecordedTurn, Stay, Text, recorded_turn
 from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.surfaces.comparing import narrowed
@@ -70,11 +71,18 @@ def replay(log: sqlite3.Connection, scratch: ScratchLog, turn_id: str, now: Toda
     why = hopeless(record, now)
     if why is not None:
         return Verdict(record, untold=[why])
+    try:
+        return _judged(log, scratch, record, now)
+    except Exception as error:  # noqa: BLE001 - one odd record keeps nobody from being told of the others
+        return Verdict(record, untold=[told(f"its record cannot be followed: {type(error).__name__}: {error}")])
+
+
+def _judged(log: sqlite3.Connection, scratch: ScratchLog, record: RecordedTurn, now: Today) -> Verdict:
     record, ends, why = _up_to_its_end(record)
     doubts = doubts_of(log, record, now)
+    verdict = Verdict(record, ends=ends, why_it_ends=why)
     with sealed():
         walked = walk_again(log, scratch, record, now)
-    verdict = Verdict(record, ends=ends, why_it_ends=why)
     _Comparison(verdict, walked.again, walked.left, doubts).run()
     verdict.untold += [*doubts.open, *([walked.problem] if walked.problem else [])]
     return verdict

@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 from replaying import COUNT, LOOK, first, is_same
 
+from phasewalk.machine.trigger import Attachment
 from phasewalk.phases.providers.testing import (
     envelope,
     hang,
@@ -179,3 +180,20 @@ async def test_a_speech_that_was_not_made_then_is_the_last_thing_that_is_told(pl
     last = item["differences"][-1]
     assert (last["phase"], last["recorded"], last["today"]) == ("deliver", "nothing", "staff_note to staff")
     assert item["stopped"] == "whether it would have arrived was not recorded"
+
+
+@pytest.mark.spec("OPS-13", "LOG-10")
+async def test_of_an_image_whose_address_held_a_secret_the_request_cannot_be_told(place):
+    image = Attachment("a.png", "https://cdn.example.org/a.png?sig=0123456789abcdef", 9, "image/png")
+    await place.walk(("what is this?", {"attachments": (image,)}), first=[envelope("A cat.")])
+    (item,) = place.replay()
+    assert (item["verdict"], item["differences"], item["compared"]) == ("untold", [], item["visits"])
+    assert item["untold"] == ["request: the images of the message are not in the log"]
+
+
+@pytest.mark.spec("OPS-13")
+@pytest.mark.parametrize("detail", ['{"prompt": 5}', '{"prompt": {}}', '{"prompt": {"user": 1, "history": 2}}'])
+async def test_a_record_that_makes_no_sense_is_no_traceback(place, detail):
+    await place.walk("hi", first=[envelope("Hello.")])
+    place.change("UPDATE phase_event SET detail = ? WHERE phase = 'build_prompt' AND kind = 'exit'", detail)
+    assert place.replay()[0]["verdict"] in ("differs", "untold")
