@@ -139,21 +139,21 @@ class Runner:
             budget = max(int((self._limit_of(walk.turn, phase_name) - now) * 1000), 0)
         seq = walk.seq
         walk.seq += 1
-        return (
-            PhaseEntered(seq, phase_name, walk.visit(phase_name), self._clock.now_us(), int(now * 1e9), budget, detail),
-        )
+        at_us, visit = self._clock.now_us(), walk.visit(phase_name)
+        text, payloads = (detail.text, detail.payloads) if detail else (None, ())
+        return (PhaseEntered(seq, phase_name, visit, at_us, int(now * 1e9), budget, text, payloads),)
 
-    def _opened(self, walk: Walk, phase: Phase | None) -> str | None:
+    def _opened(self, walk: Walk, phase: Phase | None) -> Encoded | None:
         """Apply what the phase's visit starts with; a fault in it crashes the visit, not the walk."""
         if phase is None or phase.opening is None:
             return None
         try:
             opening = phase.opening(walk.turn)
             checked_changes(phase, opening.changes)
-            detail = json_of(opening.detail) if opening.detail else None
+            detail = encode(opening.detail) if opening.detail else None
         except Exception as error:  # noqa: BLE001 - see the docstring
             walk.pending = Interruption("crashed", Reason.INTERNAL_ERROR)
-            return json_of(_fault(error))
+            return encode(_fault(error))
         walk.turn = walk.turn.changed(opening.changes)
         return detail
 

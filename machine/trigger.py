@@ -3,9 +3,16 @@
 Frozen. Knows nothing of what becomes of it.
 """
 
-from attrs import frozen
+from attrs import fields, frozen
 
+from phasewalk.machine.documents import digest_of
 from phasewalk.machine.words import Addressed, Kind
+
+KEPT_CHARS = 65_536
+"""A longer address, which then is the file itself, is not kept."""
+
+LEFT_OUT = "digest:"
+"""Begins what stands in the place of an address that is not kept."""
 
 
 @frozen
@@ -16,6 +23,12 @@ class Attachment:
     url: str = ""
     size: int = 0
     media_type: str = ""
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold; the bytes of a large file are told by their digest."""
+        url = self.url if len(self.url) <= KEPT_CHARS else f"{LEFT_OUT}{digest_of(self.url)}"
+        said = {"name": self.name, "url": url, "size": self.size, "media_type": self.media_type}
+        return {name: value for name, value in said.items() if value}
 
 
 @frozen
@@ -50,3 +63,13 @@ class Trigger:
     def speaks_to_bot(self) -> bool:
         """Whether somebody waits for an answer: spoken to the bot, or a job that asks."""
         return self.addressed is not None or self.kind is Kind.SCHEDULED
+
+    def document(self) -> dict[str, object]:
+        """What the log's phase rows hold: what no column of the turn does, where it says something."""
+        return {a.name: getattr(self, a.name) for a in _IN_NO_COLUMN if getattr(self, a.name) not in (a.default, None)}
+
+
+_COLUMNS = frozenset({
+    "key", "kind", "text", "channel_id", "channel_name", "user_id", "user_name", "guild_id", "message_id", "addressed",
+})  # fmt: skip
+_IN_NO_COLUMN = tuple(a for a in fields(Trigger) if a.name not in _COLUMNS)

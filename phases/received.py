@@ -3,7 +3,7 @@
 Knows no table and no other phase. Costs nothing: neither a model nor a tool is touched here (TURN-11).
 """
 
-from phasewalk.machine.phase import Phase, Report
+from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import Ports, Settings
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import RECEIVED
@@ -12,6 +12,11 @@ from phasewalk.machine.words import RECEIVED
 def matches_short_path(settings: Settings, channel: str, user: str) -> bool:
     """Whether a rule of `short-path` finds both the channel's and the user's name (ENV-05)."""
     return any(c.search(channel) and u.search(user) for c, u in settings.short_path)
+
+
+def opening(turn: Turn) -> Opening:
+    """Keeps what the turn was opened with and no column holds, so that it can be walked again (OPS-15)."""
+    return Opening(detail={"trigger": turn.trigger})
 
 
 async def received(turn: Turn, ports: Ports) -> Report:
@@ -25,4 +30,4 @@ async def received(turn: Turn, ports: Ports) -> Report:
     return Report("admitted")
 
 
-PHASE = Phase(RECEIVED, received, {"admitted", "short_path_matched", "admission_refused"})
+PHASE = Phase(RECEIVED, received, {"admitted", "short_path_matched", "admission_refused"}, opening=opening)

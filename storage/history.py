@@ -12,9 +12,9 @@ from phasewalk.machine.history import overflow
 from phasewalk.machine.ports import Earlier
 from phasewalk.machine.records import HistoryTrimmed
 
-_COLUMNS = "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
-_WINDOW = _COLUMNS + " WHERE trimmed_us IS NULL ORDER BY entry_id"
-_UNSUMMED = _COLUMNS + (
+COLUMNS = "SELECT entry_id, role, text, author, author_id, unit, channel_id, call, state FROM message"
+_WINDOW = COLUMNS + " WHERE trimmed_us IS NULL ORDER BY entry_id"
+_UNSUMMED = COLUMNS + (
     " WHERE channel_id = ?1 AND trimmed_us IS NOT NULL AND (state IS NULL OR state = 'sent')"
     " AND entry_id >= (SELECT first_entry_id FROM summary_queue WHERE channel_id = ?1) ORDER BY entry_id LIMIT ?2"
 )
@@ -28,21 +28,25 @@ SUMMED_AT_ONCE = 200
 """So many entries at most are summed up by one call; the rest waits for the next one."""
 
 
-_EARLIER = (
+EARLIER = (
     "SELECT m.text, coalesce(("
     "  SELECT json_group_array(DISTINCT json_extract(s.value, '$.family')) FROM contract AS c,"
     "   json_each(c.body, '$.schemas') AS s WHERE c.hash = t.contract_hash AND json_extract(s.value, '$.name') IN ("
     "    SELECT name FROM tool_call WHERE turn_id = t.turn_id AND status = 'ok')), '[]')"
-    " FROM (SELECT * FROM turn ORDER BY turn_id DESC LIMIT 500) AS t"
+    " FROM (SELECT * FROM turn WHERE turn_id < :before ORDER BY turn_id DESC LIMIT 500) AS t"
     " JOIN message AS m ON m.turn_id = t.turn_id AND m.role = 'user'"
-    " WHERE t.user_id = ? AND t.channel_id = ? AND t.ended_us IS NOT NULL ORDER BY t.turn_id DESC LIMIT ?"
+    " WHERE t.user_id = :user AND t.channel_id = :channel AND t.ended_us <= :at ORDER BY t.turn_id DESC LIMIT :limit"
 )
-"""What the newest turns were about; only among the last 500 of all, which bounds the work without an index."""
+"""What turns were about that had ended by `at`; only among the last 500 before the turn `before`, which bounds the
+work without an index."""
+
+_ALL = {"before": "~", "at": (1 << 63) - 1}
+"""Values of `EARLIER` that leave out nothing: `~` sorts behind every id."""
 
 
 def window(connection: sqlite3.Connection) -> list[HistoryEntry]:
     """The working window over all channels, oldest first."""
-    return [_entry(row) for row in connection.execute(_WINDOW)]
+    return [entry(row) for row in connection.execute(_WINDOW)]
 
 
 def trim_window(connection: sqlite3.Connection, trim: HistoryTrimmed) -> None:
@@ -62,7 +66,8 @@ def trim_window(connection: sqlite3.Connection, trim: HistoryTrimmed) -> None:
     connection.executemany(_QUEUE, [(channel, len(ids), ids[0]) for channel, ids in left.items()])
 
 
-def _entry(row: tuple[int, str, str, str, str, str, str, str | None, str | None]) -> HistoryEntry:
+def entry(row: tuple[int, str, str, str, str, str, str, str | None, str | None]) -> HistoryEntry:
+    """An entry from a row of `COLUMNS`."""
     entry_id, role, text, author, author_id, unit, channel_id, call, state = row
     return HistoryEntry(
         role=role,
@@ -89,7 +94,8 @@ class SqliteMemory:
 
     async def earlier(self, user_id: str, channel_id: str, limit: int) -> Sequence[Earlier]:
         """See `Memory.earlier`."""
-        found = self._reader.execute(_EARLIER, (user_id, channel_id, limit)).fetchall()
+        values = {**_ALL, "user": user_id, "channel": channel_id, "limit": limit}
+        found = self._reader.execute(EARLIER, values).fetchall()
         return [Earlier(said, tuple(json.loads(families))) for said, families in reversed(found)]
 
     async def summary(self, channel_id: str) -> str | None:
@@ -99,7 +105,7 @@ class SqliteMemory:
 
     async def unsummed(self, channel_id: str) -> Sequence[HistoryEntry]:
         """See `Memory.unsummed`."""
-        return [_entry(row) for row in self._reader.execute(_UNSUMMED, (channel_id, SUMMED_AT_ONCE))]
+        return [entry(row) for row in self._reader.execute(_UNSUMMED, (channel_id, SUMMED_AT_ONCE))]
 
     def summary_due(self, channel_id: str, after: int) -> tuple[int, int] | None:
         """The first entry that no summary holds and how many wait, where at least `after` do; else None."""

@@ -10,6 +10,7 @@ import socket
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from phasewalk.machine.deadlines import Clock, Commit
 from phasewalk.machine.documents import Payload, json_of, payload_of
@@ -31,7 +32,7 @@ from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
 from phasewalk.storage.redacting import Redact, without_secrets
 from phasewalk.storage.statements import ROWS, Statement, ended, execute_all, moved, opened, payload_row
-from phasewalk.storage.writer import Unit, Work, Writer
+from phasewalk.storage.writer import Unit, Work
 
 LEASE_US = 300_000_000
 HEAVY_CHARS = 65_536
@@ -42,6 +43,16 @@ _WITH_PAYLOADS = (PhaseEntered, PhaseExited, EffectIntended)
 _Rows = tuple[Statement | None, list[Statement], HistoryTrimmed | None]
 
 
+class Writing(Protocol):
+    """What the phase log writes through."""
+
+    def submit(self, unit: Unit) -> None:
+        """Take a unit; its promise is answered when it is committed, or will not be."""
+
+    async def call(self, work: Work, *, durable: bool = False) -> object:
+        """Commit `work` and return what it returned."""
+
+
 class KnownTriggerError(StorageError):
     """The trigger has a turn already; used inside this file only."""
 
@@ -49,7 +60,7 @@ class KnownTriggerError(StorageError):
 class SqlitePhaseLog:
     """The log as the runner sees it; `start` must have been called."""
 
-    def __init__(self, writer: Writer, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
+    def __init__(self, writer: Writing, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
         """`redact` takes secrets out of every text before it is written; by default what looks like one."""
         self._redact = redact or Redactor()
         self._writer = writer

@@ -130,15 +130,14 @@ async def application(
     found = backends(configuration)
     settings = settings_of(configuration, found)
     providers = providers_of(found, configuration)
-    own = load_modules(configuration.tools.modules, configuration.folder.absolute())
-    _check_policy(configuration, settings, own.tools)
+    own = own_tools(configuration, settings)
     writer = Writer(open_for_writing(database), database)
     reader = open_for_reading(database)
     clock, ids = SystemClock(), SystemIds()
     log = SqlitePhaseLog(writer, reader, clock, settings.redact)
     machine, summing = turn_machine(), summary_machine()
     shelf = SqliteShelf(writer, reader, settings.redact)
-    tools = Registry([*_shipped(shelf), *own.tools])
+    tools = registry_of(own, shelf)
     circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
     world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
@@ -159,6 +158,18 @@ async def application(
         reader.close()  # before the writer, which then can empty the WAL into the file as the last one out
         await writer.close()
         await _close(providers)
+
+
+def own_tools(configuration: Configuration, settings: Settings) -> Sequence[AnyTool]:
+    """The operator's tools; raises `ConfigurationError` also where `[policy]` names what does not exist."""
+    own = load_modules(configuration.tools.modules, configuration.folder.absolute()).tools
+    _check_policy(configuration, settings, own)
+    return own
+
+
+def registry_of(own: Sequence[AnyTool], shelf: Any) -> Registry:
+    """Every tool that exists; without a shelf those that ship cannot run."""
+    return Registry([*_shipped(shelf), *own])
 
 
 def _shipped(shelf: Any) -> list[AnyTool]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class _Api:
+class Api:
     """How one of the APIs for text is spoken."""
 
     call: "Call"
@@ -37,11 +37,12 @@ class _Api:
     read: Callable[[Asked, Answered, float], ModelReply]
 
 
-_CHAT = _Api("chat", openai_chat_wire.body_text, read_chat)
-_RESPONSES = _Api("responses", openai_responses_wire.body_text, read_response)
+_CHAT = Api("chat", openai_chat_wire.body_text, read_chat)
+_RESPONSES = Api("responses", openai_responses_wire.body_text, read_response)
 
 
-def _api_of(request: ModelRequest) -> _Api:
+def api_of(request: ModelRequest) -> Api:
+    """The API that a call goes to, by its candidate."""
     return _RESPONSES if request.candidate.api == "responses" else _CHAT
 
 
@@ -78,14 +79,14 @@ class OpenAIProvider:
 
     def request_text(self, request: ModelRequest) -> str:
         """The body exactly as it goes out; the key travels in a header and is not in it."""
-        return _api_of(request).write(request)
+        return api_of(request).write(request)
 
     async def complete(self, request: ModelRequest) -> tuple[ModelReply, str]:
         """The reply and the whole body of the answer; raises `ProviderError`.
 
         Put a total limit around it: a body that arrives in drops never exceeds the read time-out.
         """
-        api, asked = _api_of(request), Asked(request.candidate.provider, request.model, self._api_key)
+        api, asked = api_of(request), Asked(request.candidate.provider, request.model, self._api_key)
         link = await self._opened(api.call)
         answered = await link.send(api.call, json.loads(api.write(request)), asked)
         return api.read(asked, answered, self._now()), asked.clean(answered.text)

@@ -1,6 +1,5 @@
 """`phasewalk diff`: what differs between two turns."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ from phasewalk.surfaces.cli.diff_sections import Item, differences
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.naming import one_turn
 from phasewalk.surfaces.cli.output import emit, exclusive, json_options, print_items
-from phasewalk.surfaces.cli.render import harmless, terminal_width, wrap
+from phasewalk.surfaces.cli.render import both_sides
 from phasewalk.surfaces.cli.times import lasting
 from phasewalk.surfaces.cli.where import from_option, opened_log
 
@@ -45,18 +44,9 @@ def _lines(first: Item, second: Item, found: list[tuple[str, object, object]]) -
     names = f"{first['turn_id']} and {second['turn_id']}"
     yield f"turns {names} {'differ in ' + ', '.join(name for name, _, _ in found) if found else 'did the same'}"
     for name, mine, theirs in found:
-        yield f"{name}"
-        for mark, value in (("-", mine), ("+", theirs)):
-            yield from wrap(harmless(f"  {mark} {_shown(value)}"), terminal_width(), "      ")
+        yield name
+        yield from both_sides(mine, theirs)
     yield f"time: {_took(first)} against {_took(second)}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "nothing"
-    if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
-    return "nothing" if value is None else str(value)
 
 
 def _took(item: Item) -> str:

@@ -7,6 +7,8 @@ never count as a difference; what the log holds by content is compared by conten
 from collections.abc import Iterator
 from typing import Any
 
+from phasewalk.surfaces.comparing import narrowed
+
 Item = dict[str, Any]
 
 
@@ -41,24 +43,7 @@ def differences(one: Item, other: Item) -> Iterator[tuple[str, object, object]]:
         against = theirs[name]
         if value == against:
             continue
-        if isinstance(value, list) and isinstance(against, list):
-            yield name, *_parted(value, against)
-        elif isinstance(value, dict) and isinstance(against, dict):
-            keys = [key for key in {**value, **against} if value.get(key) != against.get(key)]
-            yield name, {key: value.get(key) for key in keys}, {key: against.get(key) for key in keys}
-        else:
-            yield name, value, against
-
-
-def _parted(value: list[object], against: list[object]) -> tuple[list[object], list[object]]:
-    """Both lists without what they begin and end with alike."""
-    begin = 0
-    while begin < min(len(value), len(against)) and value[begin] == against[begin]:
-        begin += 1
-    end = 0
-    while end < min(len(value), len(against)) - begin and value[-1 - end] == against[-1 - end]:
-        end += 1
-    return value[begin : len(value) - end], against[begin : len(against) - end]
+        yield name, *narrowed(value, against)
 
 
 def _prompt(item: Item) -> Item:

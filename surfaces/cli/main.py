@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("show", "What happened in a turn, one line a visit."),
     "why": ("why", "Why a turn ended as it did, or has not moved."),
     "diff": ("diff", "What differs between two turns."),
+    "replay": ("replay", "Would today's code and configuration decide the same in a recorded turn."),
     "stats": ("stats", "How long phases and models take, how turns end, what they cost."),
     "stuck": ("stuck", "What is not moving, and by which rule."),
     "fallback": ("fallback", "Why fallback stopped, grouped by reason and rule."),

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import NoReturn
 
 from phasewalk.storage.queries import list_turns, turns_named
@@ -39,24 +40,24 @@ def _ambiguous(log: sqlite3.Connection, name: str, found: list[str]) -> NoReturn
     raise CommandError("\n".join([f"'{name}' may mean:", *map(harmless, lines), *more]), Exit.NOT_FOUND)
 
 
-def _named_by(line: str) -> str:
-    """The turn that a line is about: of a line of `--jsonl`, or of one that begins with an id."""
-    if line.startswith("{"):
-        try:
-            return str(json.loads(line)["turn_id"])
-        except (ValueError, KeyError):
-            raise CommandError("a line on standard input is JSON without a 'turn_id'", Exit.NOT_FOUND) from None
-    return line.split(maxsplit=1)[0]
-
-
 def names_of(arguments: Iterable[str]) -> list[str]:
-    """The names that are typed; `-` stands for the first word of each line on standard input, or its `turn_id`."""
+    """The names that are typed; `-` stands for the first word of each line on standard input.
+
+    A line that is a JSON object, as `list --jsonl` prints them, names its `turn_id`.
+    """
     names: list[str] = []
     for argument in arguments:
         if argument == "-":
-            names += [_named_by(line) for line in sys.stdin if line.strip()]
+            names += [_named_in(line) for line in sys.stdin if line.strip()]
         else:
             names.append(argument)
     if not names:
         raise CommandError("no turn is named on standard input", Exit.NOT_FOUND)
     return names
+
+
+def _named_in(line: str) -> str:
+    if line.lstrip().startswith("{"):
+        with suppress(ValueError, KeyError, RecursionError):
+            return str(json.loads(line)["turn_id"])
+    return line.split(maxsplit=1)[0]

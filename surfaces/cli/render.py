@@ -8,11 +8,15 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from phasewalk.surfaces.comparing import excerpts
 
 DEFAULT_WIDTH = 80
 MIN_WIDTH = 40
 NARROWEST_CELL = 6
+LONG_TEXT = 240
+"""Of two longer texts only the place where they part is shown."""
 
 _JOINERS = "\u200c\u200d"
 """Invisible, needed inside emoji and words of several scripts, and without power over what stands beside them."""
@@ -113,6 +117,20 @@ def _narrowed(widths: list[int], room: int) -> list[int]:
     while sum(narrowed) > room and max(narrowed) > NARROWEST_CELL:
         narrowed[narrowed.index(max(narrowed))] -= 1
     return narrowed
+
+
+def both_sides(mine: object, theirs: object) -> Iterator[str]:
+    """What differs, one side below the other; of two long texts only where they part."""
+    if isinstance(mine, str) and isinstance(theirs, str) and max(len(mine), len(theirs)) > LONG_TEXT:
+        mine, theirs = excerpts(mine, theirs)
+    for mark, value in (("-", mine), ("+", theirs)):
+        yield from wrap(harmless(f"  {mark} {_side(value)}"), terminal_width(), "      ")
+
+
+def _side(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(plain, value)) or "nothing"
+    return "nothing" if value is None else plain(value)
 
 
 def coloured(text: str, code: str) -> str:

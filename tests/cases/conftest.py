@@ -5,9 +5,11 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from replaying import Place
 
 PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
 
@@ -88,3 +90,11 @@ class Workplace:
 @pytest.fixture
 def workplace(tmp_path: Path) -> Workplace:
     return Workplace(tmp_path)
+
+
+@pytest.fixture
+def place(workplace, monkeypatch) -> Iterator[Place]:
+    """A place whose tools are its own; the key of its providers is there while it lasts."""
+    monkeypatch.setenv("KEY", "sk-test-0123456789abcdef")
+    yield Place(workplace)
+    sys.modules.pop("phasewalk_tools_from_my_tools", None)

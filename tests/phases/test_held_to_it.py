@@ -201,7 +201,7 @@ async def test_a_picture_that_never_comes_leaves_time_for_the_notice(a_world, re
 async def test_rules_that_are_asked_for_a_picture_fail_for_good():
     with pytest.raises(ProviderError, match="rules makes no pictures") as raised:
         await RulesProvider(load_rules(None, None)).pictures(PictureRequest("rules", "embedded", "a fox", 1))
-    assert (raised.value.failure.kind, raised.value.failure.reason) == (
+    assert (raised.value.kind, raised.value.reason) == (
         FailureKind.PERMANENT,
         Reason.MISSING_CAPABILITY,
     )

@@ -130,3 +130,11 @@ def test_a_dash_reads_ids_from_standard_input(builder: LogBuilder, look):
 def test_a_dash_with_nothing_on_standard_input_names_no_turn(builder: LogBuilder, look):
     answer = look("show", "-", stdin="\n")
     assert (answer.status, answer.err) == (3, "phasewalk: no turn is named on standard input\n")
+
+
+@pytest.mark.spec("OPS-10")
+def test_lines_of_json_on_standard_input_name_their_turns(builder: LogBuilder, look):
+    older, newer = builder.turn(age=90), builder.turn(age=30)
+    listed = look("list", "--jsonl").out
+    assert shown(look("show", "-", "--json", stdin=listed)) == [newer, older]
+    assert look("show", "-", stdin='{"turn_id": \n').status == 3
