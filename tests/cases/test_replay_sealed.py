@@ -55,7 +55,7 @@ async def test_the_log_is_not_written_and_neither_client_nor_discord_is_imported
     code = (
         "import sys; from phasewalk.surfaces.cli.main import main\n"
         "main(['replay', 'last'], standalone_mode=False)\n"
-        "print(sorted({'openai', 'discord', 'httpx', 'sqlite_utils'} & set(sys.modules)))"
+        "print(sorted({'openai', 'discord', 'httpx'} & set(sys.modules)))"
     )
     place.workplace.folder.chmod(0o555)
     done = await asyncio.to_thread(run_python, place.workplace, code)
