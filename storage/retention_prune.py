@@ -116,6 +116,7 @@ def prune(path: Path, turns_before_us: int, bodies_before_us: int, who: str) -> 
     with closing(open_for_writing(path)) as log:
         log.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
         made = plan(log, turns_before_us, bodies_before_us)
+        in_turn(log, lambda: log.execute(_OLD_COUNTS, (turns_before_us,)).rowcount)
         if made.nothing:
             fill_index(log)
             return made, Pruned(0, 0)
@@ -186,7 +187,6 @@ def _turns(log: sqlite3.Connection, made: Plan, noted: int) -> int:
         total += in_turn(log, work)
     if made.messages:
         in_turn(log, lambda: delete_messages(log, _OLD, {"before": made.turns_before_us}))
-    in_turn(log, lambda: log.execute(_OLD_COUNTS, (made.turns_before_us,)).rowcount)
     return total
 
 

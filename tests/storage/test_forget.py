@@ -155,6 +155,16 @@ def test_quotations_and_the_id_are_taken_out_of_what_others_left(gone: LogBuilde
 
 
 @pytest.mark.spec("LOG-11")
+def test_the_id_is_taken_out_of_configurations_that_named_the_person(gone: LogBuilder):
+    body = json.dumps({"policy": {"owners": [MIRA, TOM]}})
+    gone.insert("configuration", hash="c", body=body, first_seen_us=1)
+    said(gone, MIRA, SECRET)
+    assert erase(gone, user=MIRA).left == 0
+    (left,) = gone.log.execute("SELECT body FROM configuration").fetchone()
+    assert json.loads(left) == {"policy": {"owners": [ERASED, TOM]}}
+
+
+@pytest.mark.spec("LOG-11")
 def test_what_somebody_else_said_word_for_word_stays_theirs(gone: LogBuilder):
     same = "good morning everybody, the raid is at seven"
     said(gone, MIRA, same)

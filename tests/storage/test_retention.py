@@ -206,6 +206,15 @@ def test_the_number_of_the_newest_message_is_not_given_again(gone: LogBuilder):
 
 
 @pytest.mark.spec("LOG-11")
+def test_counts_of_messages_that_opened_no_turn_go_with_the_turns_of_their_time(gone: LogBuilder):
+    ignored = {"process_id": 1, "channel_id": "200", "reason": "paused", "count": 3}
+    for age in (31, 29):
+        gone.insert("ignored_message", hour_us=gone.at(age * DAY), last_us=gone.at(age * DAY), **ignored)
+    prune(gone)
+    assert gone.log.execute("SELECT hour_us FROM ignored_message").fetchall() == [(gone.at(29 * DAY),)]
+
+
+@pytest.mark.spec("LOG-11")
 def test_old_messages_of_no_turn_go_too(gone: LogBuilder):
     for age, text in ((40, "old"), (1, "new")):
         gone.insert(

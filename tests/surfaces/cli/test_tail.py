@@ -160,7 +160,8 @@ def test_following_goes_on_in_the_file_that_takes_the_place_of_the_log(builder: 
 def test_following_ends_quietly_when_nobody_reads_any_more(builder: LogBuilder):
     walked(builder)
     with followed(builder) as running:
-        running.stdout.readline()
+        for _ in range(6):
+            running.stdout.readline()
         running.stdout.close()
         assert running.wait(timeout=20) == 0
         assert running.stderr.read() == ""
