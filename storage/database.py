@@ -51,15 +51,19 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write, also in a folder that cannot be written (OPS-15).
+    """A connection that cannot write, also in a folder that cannot be written (OPS-15); an older file is read as it is.
 
     Raises `UnreadableLogError` when there is no such file or it is no phasewalk log, `SchemaVersionError` when it
     was written by a newer version.
     """
     if not path.exists():
         raise UnreadableLogError(f"{path}: no such file; a run of 'phasewalk feed' or 'phasewalk turn' makes it")
-    _version_of(path)
-    return _reading(path)
+    version = _version_of(path)
+    connection = _reading(path)
+    if 0 < version < SCHEMA_VERSION:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.executescript(Path(__file__).with_name("older.sql").read_text("utf-8"))
+    return connection
 
 
 def _reading(path: Path) -> sqlite3.Connection:

@@ -66,7 +66,8 @@ def _turn(log: sqlite3.Connection, turn_id: str, columns: dict[str, str]) -> Ite
 
 def _columns(log: sqlite3.Connection, table: str) -> str:
     """The columns that hold something; those that are computed come back by themselves."""
-    return ", ".join(f'"{name}"' for (name,) in log.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+    found = log.execute("SELECT name FROM pragma_table_info(?, 'main')", (table,))
+    return ", ".join(f'"{name}"' for (name,) in found)
 
 
 def _once(log: sqlite3.Connection, table: str, name: object, columns: dict[str, str]) -> Iterator[Row]:
@@ -75,7 +76,7 @@ def _once(log: sqlite3.Connection, table: str, name: object, columns: dict[str, 
         return
     for line in _rows(log, table, columns[table], f"{_KEYS[table]} = :name", {"name": name}):
         row = line["row"]
-        if table == "process" and isinstance(row, dict) and row["configuration_hash"] is not None:
+        if table == "process" and isinstance(row, dict) and row.get("configuration_hash") is not None:
             yield from _once(log, "configuration", row["configuration_hash"], columns)
         yield line
 

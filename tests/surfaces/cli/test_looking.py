@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 from builders import GONE, LogBuilder
+from click.testing import CliRunner
+from older_logs import OLDER, older_log
 
 from phasewalk.storage.database import SCHEMA_VERSION
-from phasewalk.surfaces.cli.main import COMMANDS
+from phasewalk.surfaces.cli.main import COMMANDS, main
 
 PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
 COMMAND_LINES = [
@@ -283,3 +285,14 @@ def test_an_answer_is_of_one_moment(builder: LogBuilder, monkeypatch):
         assert log.execute("SELECT count(*) FROM turn").fetchone() == (1,)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             log.execute("DELETE FROM turn")
+
+
+@pytest.mark.spec("LOG-04", "OPS-15")
+@pytest.mark.parametrize("version", OLDER)
+def test_a_file_of_an_older_version_answers_every_question(tmp_path, version):
+    path = older_log(tmp_path / "older.db", version)
+    before = path.read_bytes()
+    for arguments in [*COMMAND_LINES, ["export", "--format", "csv"], ["diagram", "--heat"], ["approve"]]:
+        done = CliRunner().invoke(main, ["--db", str(path), *arguments])
+        assert done.exit_code in (0, 1), (arguments, done.stderr)
+    assert path.read_bytes() == before
