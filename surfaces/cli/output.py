@@ -120,22 +120,28 @@ def csv_lines(rows: Iterable[Sequence[object]]) -> Iterator[str]:
 
 
 def write_lines(lines: Iterable[str], output: Path | None) -> None:
-    """To standard output, or to a file: whole, or the file stays as it is.
+    """To standard output, or to a file: whole, or the file stays as it is. What is no file (a pipe, a device) is filled.
 
     Raises `CommandError` (usage) when the file cannot be written.
     """
     if output is None:
         emit(lines)
         return
-    part = output.with_name(f"{output.name}.part")
+    target = output.resolve()
+    in_place = target.exists() and not target.is_file()
+    part = target if in_place else target.with_name(f"{target.name}.part")
     try:
         with part.open("w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(f"{line}\n" for line in lines)
-        part.replace(output)
+        if not in_place:
+            part.replace(target)
+    except BrokenPipeError:
+        return
     except OSError as error:
         raise CommandError(f"{output}: cannot be written ({error.strerror})", Exit.USAGE) from error
     finally:
-        part.unlink(missing_ok=True)
+        if not in_place:
+            part.unlink(missing_ok=True)
 
 
 def read_on() -> bool:

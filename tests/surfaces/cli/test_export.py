@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from builders import LogBuilder
@@ -184,6 +186,23 @@ def test_a_line_break_in_a_text_stays_in_its_cell(builder: LogBuilder, look):
     builder.turn(text='two\nlines, and "a quote"')
     (row,) = csv.DictReader(io.StringIO(look("export", "--format", "csv", "--content").out, newline=""))
     assert row["question"] == 'two\nlines, and "a quote"'
+
+
+@pytest.mark.spec("OPS-13")
+def test_what_is_no_file_is_filled_and_never_replaced(builder: LogBuilder, look, tmp_path):
+    whole(builder)
+    real, link, pipe = tmp_path / "real.jsonl", tmp_path / "link.jsonl", tmp_path / "pipe"
+    real.write_text("as it was")
+    link.symlink_to(real)
+    assert look("export", "-o", str(link)).status == 0
+    assert link.is_symlink()
+    assert json.loads(real.read_text().splitlines()[0])["form"] == "phasewalk export"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as pool:
+        read = pool.submit(pipe.read_text)
+        assert look("export", "-o", str(pipe)).status == 0
+        assert read.result(timeout=20) == real.read_text()
+    assert pipe.is_fifo()
 
 
 BROKEN = {
