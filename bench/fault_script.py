@@ -16,6 +16,7 @@ from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import Recorded, envelope, tool_calls
 from phasewalk.phases.providers.testing_steps import Step
+from phasewalk.surfaces.speech import OnePlace
 
 FAULTY = 0.3
 """The share of answers that are faults."""
@@ -139,7 +140,7 @@ class _Draw:
 
 
 @define
-class Ears:
+class Ears(OnePlace):
     """The surface: keeps what was said, by turn."""
 
     heard: dict[int, list[Speech]] = field(factory=lambda: defaultdict(list))

@@ -19,6 +19,7 @@ from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.providers.testing import Recorded, envelope, picture, raw, refusal, responses, status, tool_calls
 from phasewalk.phases.providers.testing_steps import PIXEL, Step
 from phasewalk.surfaces.cli.turn import console_trigger
+from phasewalk.surfaces.speech import OnePlace
 
 WORDS, NEWS, MODEL = "person's own words", "news file", "name of a model"
 USER, NICKNAME, CHANNEL, TOPIC = "name of a user", "nickname", "name of a channel", "topic of a channel"
@@ -256,7 +257,7 @@ def turn_of(body: bytes) -> int | None:
 
 
 @define
-class World:
+class World(OnePlace):
     """The two ends of the run: the model, which answers requests when called, and the surface, which hears."""
 
     mint: Mint

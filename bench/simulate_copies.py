@@ -27,7 +27,7 @@ from simulate_story import (
 )
 
 from phasewalk.machine.documents import digest_of
-from phasewalk.phases.deliver import _key as speech_key
+from phasewalk.phases.saying import key_of as speech_key
 from phasewalk.phases.tool_rounds import _key as call_key
 from phasewalk.storage.compression import packed
 from phasewalk.storage.statements import ATTEMPT, CONTRACT, ENTER, EXIT, MOVED
@@ -229,9 +229,4 @@ class Template:
 
 
 def _spoken(turn_id: str, index: int, kind: str) -> str:
-    class _Speech:
-        pass
-
-    speech: Any = _Speech()
-    speech.kind = kind
-    return speech_key(turn_id, index, speech)
+    return speech_key(turn_id, index, kind)

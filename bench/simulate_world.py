@@ -47,10 +47,11 @@ from phasewalk.phases.tools.registry import Registry
 from phasewalk.storage.migrations import migrate
 from phasewalk.storage.phase_log import SqlitePhaseLog
 from phasewalk.storage.shelf import SqliteShelf
+from phasewalk.surfaces.speech import OnePlace
 
 
 @define
-class World:
+class World(OnePlace):
     """Everything around one turn after another; it is also the model, the surface, the admission and the memory."""
 
     chance: random.Random

@@ -34,13 +34,17 @@ class EffectState(StrEnum):
 
 @frozen
 class Effect:
-    """One effect of a turn. `key` is the idempotency key, `target` whom or what it concerns."""
+    """One effect of a turn. `key` is the idempotency key, `target` whom or what it concerns.
+
+    `intended_us` is when it was about to happen.
+    """
 
     effect_id: str
     kind: EffectKind
     key: str
     target: str
     state: EffectState = EffectState.INTENDED
+    intended_us: int = 0
 
 
 _SEEN_BY_PERSON = frozenset(

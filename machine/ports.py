@@ -4,6 +4,7 @@ Owns no behaviour. Whoever adds an adapter implements one of these and is wired 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from re import Pattern
 from typing import Protocol
 
@@ -105,13 +106,34 @@ class Circuits(Protocol):
         """What the provider's circuit says; a half-open one makes one turn its probe, at most until `until_us`."""
 
 
+class Sight(StrEnum):
+    """What a surface sees of the message that is answered, looked at again before speaking (DIS-09)."""
+
+    AS_IT_WAS = "as_it_was"
+    CHANGED = "changed"
+    GONE = "gone"
+
+
 class Surface(Protocol):
     """Where speech goes."""
 
+    def parts(self, speech: Speech) -> Sequence[Speech]:
+        """How a speech has to be cut; each part is sent, and gets its receipt, for itself (DIS-04)."""
+
+    async def look(self, trigger: Trigger) -> Sight:
+        """Whether what is answered still stands as it was; raises nothing, what cannot be seen is as it was."""
+
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:
-        """Deliver once and return a receipt.
+        """Deliver once and return a receipt. `speech` is one that `parts` has returned.
 
         Raises `DeliveryError` when it definitely did not arrive, `DeliveryInDoubtError` when nobody knows.
+        """
+
+    async def settle(self, speech: Speech, trigger: Trigger, key: str, intended_us: int) -> str:
+        """The receipt of an earlier `send`, intended at this instant, of which nobody heard again (TURN-14).
+
+        It is sent with the same key while that is remembered, else looked for, and sent again only when it is
+        certain that it is not there. Raises as `send` does; `DeliveryInDoubtError` when it cannot be found out.
         """
 
 
@@ -152,6 +174,7 @@ class Settings:
     staff_channel: str | None = None
     allowed_channels: tuple[str, ...] = ()
     unclear: str = "model"
+    when_gone: str = "answer"
     limits: Limits = field(factory=Limits)
     candidates: tuple[Candidate, ...] = ()
     disabled_tools: tuple[str, ...] = ()

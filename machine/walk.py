@@ -82,9 +82,9 @@ class TurnEffects:
 
     async def intend(self, kind: EffectKind, key: str, target: str, detail: object = None) -> str:
         """Commit the intent so that it survives a power cut; only then does the effect count."""
-        effect = Effect(self._ids.effect_id(), kind, key, storable(target))
-        encoded = encode(detail)
         now_us = self._clock.now_us()
+        effect = Effect(self._ids.effect_id(), kind, key, storable(target), intended_us=now_us)
+        encoded = encode(detail)
         intended = EffectIntended(effect.effect_id, kind, key, effect.target, now_us, encoded.text, encoded.payloads)
         commit = self._log.write(intended, durable=True)
         try:

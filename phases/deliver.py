@@ -1,11 +1,11 @@
-"""Phase `deliver`: speak, each speech once, with intent before and receipt after.
+"""Phase `deliver`: speak, each speech once, in the order of the plan.
 
-Owns the order of speeches and what a failed one means. Works on the plan of the answer, or, when the turn
-stopped, on the notice that is due and the staff note of the last valid envelope. An empty plan is fine.
-Invariant: nothing is sent without its committed intent (LOG-03).
+Owns which speeches are due and what a failed one means. Works on the plan of the answer, or, when the turn
+stopped, on the notice that is due and the staff note of the last valid envelope. An empty plan is fine. Looks again
+at what is answered before it speaks (DIS-09). A visit that follows an interrupted one goes on where that one stopped.
 """
 
-import hashlib
+from collections.abc import Sequence
 
 from attrs import define, field
 
@@ -13,14 +13,17 @@ from phasewalk.machine.effects import EffectKind, delivered_to_person
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.outcomes import notice_due
 from phasewalk.machine.phase import Phase, Report
-from phasewalk.machine.ports import Ports
+from phasewalk.machine.ports import Ports, Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Delivered, Plan, Speech
 from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import DELIVER, NoticeCode, Owner
 from phasewalk.phases.answers import staff_flags, staff_speeches
 from phasewalk.phases.notices import notice_text
-from phasewalk.phases.pictures import with_pictures
+from phasewalk.phases.saying import Saying, without_reply
+
+_ANSWERS = frozenset({EffectKind.ANSWER, EffectKind.PICTURE})
+_SPOKEN = frozenset({*_ANSWERS, EffectKind.STAFF_NOTE, EffectKind.NOTICE})
 
 
 def plan_of(turn: Turn, ports: Ports) -> Plan:
@@ -47,8 +50,8 @@ def _notice(turn: Turn, ports: Ports, code: NoticeCode, missing: tuple[str, ...]
 async def deliver(turn: Turn, ports: Ports) -> Report:
     """Report `delivered`, `delivery_failed` or `delivery_in_doubt`; every speech is tried."""
     work = _Delivery(turn, ports, list(turn.delivered))
-    for speech in plan_of(turn, ports).speeches:
-        await work.say(speech)
+    for index, speech in enumerate(await work.still_due(plan_of(turn, ports).speeches)):
+        await work.say(index, speech)
     if work.failed_pictures and not delivered_to_person(ports.effects.all()):
         await work.excuse()
     return work.report()
@@ -64,19 +67,41 @@ class _Delivery:
     failed: list[Reason] = field(factory=list)
     failed_pictures: list[Reason] = field(factory=list)
     doubtful: bool = False
-    said: int = 0
+    overtaken: bool = False
+    seen: list[str] = field(factory=list)
+    planned: int = 0
 
-    async def say(self, speech: Speech) -> None:
-        """Try one speech and keep what became of it."""
-        self.said += 1
-        try:
-            self.delivered.append(await _say(self.turn, self.ports, self.said - 1, speech))
-        except DeliveryInDoubtError:
-            self.doubtful = True
-        except DeliveryError as error:
-            (self.failed_pictures if speech.kind == EffectKind.PICTURE else self.failed).append(error.reason)
-        else:
-            self.ports.keep(delivered=tuple(self.delivered), **_owner(self.turn, speech))
+    async def still_due(self, speeches: Sequence[Speech]) -> list[Speech]:
+        """What of the plan is to be said, as what is answered stands now; once begun, a delivery is not cut short."""
+        self.planned = len(speeches)
+        begun = any(effect.kind in _SPOKEN for effect in self.turn.effects)
+        if begun or not self.turn.trigger.message_id or not any(s.kind in _ANSWERS for s in speeches):
+            return list(speeches)
+        sight = await self.ports.surface.look(self.turn.trigger)
+        if sight is not Sight.AS_IT_WAS:
+            self.seen.append(f"message_{sight}")
+        if sight is not Sight.GONE:
+            return list(speeches)
+        if self.ports.settings.when_gone == "answer":
+            return [without_reply(speech) for speech in speeches]
+        self.overtaken = any(s.kind in _ANSWERS for s in speeches)
+        return [speech for speech in speeches if speech.kind == EffectKind.STAFF_NOTE]
+
+    async def say(self, index: int, speech: Speech) -> None:
+        """Try one speech, part by part up to the first that does not arrive, and keep what became of it."""
+        saying = Saying(self.turn, self.ports, index, speech)
+        for key, part in saying.parts():
+            try:
+                delivered = await saying.say(key, part)
+            except DeliveryInDoubtError:
+                self.doubtful = True
+                return
+            except DeliveryError as error:
+                (self.failed_pictures if speech.kind == EffectKind.PICTURE else self.failed).append(error.reason)
+                return
+            if delivered is not None:
+                self.delivered.append(delivered)
+                self.ports.keep(delivered=tuple(self.delivered), **_owner(self.turn, speech))
 
     async def excuse(self) -> None:
         """A picture that failed without any text beside it is answered with a notice (ENV-26)."""
@@ -84,7 +109,7 @@ class _Delivery:
             return
         cannot = self.failed_pictures[0] is Reason.MISSING_CAPABILITY
         code = NoticeCode.UNAVAILABLE if cannot else NoticeCode.ALL_FAILED
-        await self.say(_notice(self.turn, self.ports, code, ("image_generation",) if cannot else ()))
+        await self.say(self.planned, _notice(self.turn, self.ports, code, ("image_generation",) if cannot else ()))
 
     def report(self) -> Report:
         """How it went. A failed picture beside an answer that arrived is a flag and no failure."""
@@ -94,6 +119,8 @@ class _Delivery:
             changes["flags"] = tuple(dict.fromkeys((*self.turn.flags, *flags)))
         answered = any(d.speech.kind == EffectKind.ANSWER for d in self.delivered)
         failed = self.failed if answered else [*self.failed, *self.failed_pictures]
+        if self.overtaken:
+            changes["superseded"] = True
         if self.doubtful:
             changes["delivery_reason"] = Reason.DELIVERY_IN_DOUBT
             return Report("delivery_in_doubt", changes, Reason.DELIVERY_IN_DOUBT)
@@ -105,34 +132,10 @@ class _Delivery:
     def _flags(self) -> list[str]:
         """What an operator should notice beside what validation noticed."""
         turn = self.turn
-        flags = ["picture_failed"] if self.failed_pictures else []
+        flags = [*self.seen, *(["picture_failed"] if self.failed_pictures else [])]
         if turn.stop is not None and turn.envelope is not None:
             flags += staff_flags(turn.envelope, self.ports.settings.staff_channel)
         return flags
-
-
-async def _say(turn: Turn, ports: Ports, index: int, speech: Speech) -> Delivered:
-    """Intent, send, receipt; a definite failure is written as such. Pictures are made behind their intent."""
-    key = _key(turn.turn_id, index, speech)
-    effect = await ports.effects.intend(EffectKind(speech.kind), key, speech.target, _detail(speech))
-    try:
-        made = await with_pictures(turn, ports, speech) if speech.kind == EffectKind.PICTURE else speech
-        receipt = await ports.surface.send(made, turn.trigger, key)
-    except DeliveryInDoubtError:
-        raise
-    except DeliveryError as error:
-        await ports.effects.failed(effect, {"reason": error.reason, "error": str(error)})
-        raise
-    await ports.effects.done(effect, {"receipt": receipt})
-    return Delivered(speech, receipt)
-
-
-def _detail(speech: Speech) -> dict[str, object]:
-    """What is kept of a speech with its intent."""
-    if speech.kind == EffectKind.PICTURE:
-        return {"picture": speech.text, "count": speech.count, "edit": speech.edit}
-    detail: dict[str, object] = {"text": speech.text}
-    return detail | ({"notice": speech.notice} if speech.notice else {})
 
 
 def _owner(turn: Turn, speech: Speech) -> dict[str, object]:
@@ -140,14 +143,9 @@ def _owner(turn: Turn, speech: Speech) -> dict[str, object]:
     return {"owner": Owner.NOTICE} if speech.notice is not None and turn.owner is None else {}
 
 
-def _key(turn_id: str, index: int, speech: Speech) -> str:
-    """The idempotency key of a speech, 24 characters: a surface may use it as its nonce (DIS-04)."""
-    return hashlib.blake2b(f"{turn_id}/{index}/{speech.kind}".encode(), digest_size=12).hexdigest()
-
-
 PHASE = Phase(
     DELIVER,
     deliver,
     {"delivered", "delivery_failed", "delivery_in_doubt"},
-    {"delivered", "delivery_reason", "owner", "flags"},
+    {"delivered", "delivery_reason", "owner", "flags", "superseded"},
 )

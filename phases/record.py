@@ -66,8 +66,10 @@ def _answers(turn: Turn, ports: Ports, now_us: int) -> list[Said]:
     if turn.plan is None:
         return []
     effects = [effect for effect in ports.effects.all() if effect.kind is EffectKind.ANSWER]
-    receipts = {d.speech.kind: d.receipt for d in turn.delivered}
-    state = _STATES[effects[0].state] if effects else "failed"
+    receipts = [d.receipt for d in turn.delivered if d.speech.kind == EffectKind.ANSWER]
+    state = (
+        next((_STATES[e.state] for e in effects if e.state is not EffectState.DONE), "sent") if effects else "failed"
+    )
     return [
         Said(
             channel_id=turn.trigger.channel_id,
@@ -76,7 +78,7 @@ def _answers(turn: Turn, ports: Ports, now_us: int) -> list[Said]:
             author=storable(ports.settings.bot_name),
             text=speech.text,
             at_us=now_us,
-            message_id=receipts.get(EffectKind.ANSWER, ""),
+            message_id=receipts[0] if receipts else "",
             state=state,
         )
         for speech in turn.plan.speeches

@@ -11,8 +11,11 @@ from pathlib import Path
 from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
 from phasewalk.storage.search import prepare
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The version of the schema that this code writes; `PRAGMA user_version` of the file."""
+
+FIRST_BRIDGED = 3
+"""The first version that brought what an older file must be lent to be read; version 2 brought only an index."""
 
 APPLICATION_ID = 0x70687361
 """Marks the file as a phasewalk log (`PRAGMA application_id`)."""
@@ -62,7 +65,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     connection = _reading(path)
     if 0 < version < SCHEMA_VERSION:
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.executescript(Path(__file__).with_name("older.sql").read_text("utf-8"))
+        for later in range(max(version + 1, FIRST_BRIDGED), SCHEMA_VERSION + 1):
+            connection.executescript(Path(__file__).with_name(f"before_{later}.sql").read_text("utf-8"))
     return connection
 
 

@@ -34,6 +34,11 @@ def _ignored_by_hour(db: Database) -> None:
     _run(db, "version_3.sql")
 
 
+@_migrations(name="0004_live")
+def _live(db: Database) -> None:
+    _run(db, "version_4.sql")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file of `connection` to the present schema, whole or not at all; of two processes one waits."""
     prepare(connection)

@@ -1,25 +1,46 @@
 """Surfaces without a chat server: speech goes to the log only, or to the terminal as well."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.errors import DeliveryError
+from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
+from phasewalk.machine.ports import Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Speech
 from phasewalk.machine.trigger import Trigger
 
 
-class LogSurface:
+class OnePlace:
+    """What surfaces without a chat server have in common: nothing is cut, nothing changes, nothing can be looked up."""
+
+    def parts(self, speech: Speech) -> Sequence[Speech]:
+        """The whole."""
+        return (speech,)
+
+    async def look(self, trigger: Trigger) -> Sight:  # noqa: ARG002 - the port's signature
+        """As it was: nobody changes it."""
+        return Sight.AS_IT_WAS
+
+    async def settle(self, speech: Speech, trigger: Trigger, key: str, intended_us: int) -> str:  # noqa: ARG002 - the port's signature
+        """Nobody can tell whether it was seen."""
+        raise DeliveryInDoubtError("whether it was shown cannot be found out")
+
+
+class LogSurface(OnePlace):
     """Delivers to the log alone: the intent and its receipt, which stand there already, are the delivery."""
 
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:  # noqa: ARG002 - the port's signature
         """The receipt names the idempotency key."""
         return f"log:{key}"
 
+    async def settle(self, speech: Speech, trigger: Trigger, key: str, intended_us: int) -> str:  # noqa: ARG002 - the port's signature
+        """Sending is writing: again under the same key is the same delivery."""
+        return await self.send(speech, trigger, key)
 
-class ConsoleSurface:
+
+class ConsoleSurface(OnePlace):
     """Prints what is said to standard output, staff notes and notices to standard error."""
 
     def __init__(self, show: Callable[[str], str] = str) -> None:

@@ -8,7 +8,11 @@ from pathlib import Path
 from phasewalk.storage.database import APPLICATION_ID, SCHEMA_VERSION
 from phasewalk.storage.search import prepare
 
-STEPS = {"0001_the_log": ("schema.sql", "views.sql"), "0002_full_text": ("search.sql",)}
+STEPS = {
+    "0001_the_log": ("schema.sql", "views.sql"),
+    "0002_full_text": ("search.sql",),
+    "0003_ignored_by_hour": ("version_3.sql",),
+}
 OLDER = range(1, SCHEMA_VERSION)
 
 
@@ -32,6 +36,7 @@ def older_log(path: Path, version: int) -> Path:
                 phase, outcome, reason, reason_phase, addressed, machine_hash, process_id, lease_token, lease_until_us)
                 VALUES ('t', 'turn', 'user', 'k', '2', '3', 1000000, 2000000, 1500000, 'done', 'answered', 'ok', 'record',
                 1, 'm', 1, 'x', 1);
-            INSERT INTO ignored_message VALUES (1, '2', 'paused', 7, 7200000001);"""
+            INSERT INTO ignored_message ({"hour_us, " if version > 2 else ""}process_id, channel_id, reason, count, last_us)
+                VALUES ({"7200000000, " if version > 2 else ""}1, '2', 'paused', 7, 7200000001);"""
         )
     return path

@@ -21,6 +21,7 @@ from phasewalk.phases.choosing import PROBE
 from phasewalk.storage.recorded_turn import Call, Effect
 from phasewalk.storage.redacting import Redact
 from phasewalk.surfaces.replay.script import INTERRUPTED, Script
+from phasewalk.surfaces.speech import OnePlace
 
 SLACK = 1.0
 """A result that was used came in time; its row may be this many seconds younger than the limit."""
@@ -141,7 +142,7 @@ def _error(name: str, **members: object) -> type[RecordedToolError]:
 
 
 @frozen
-class RecordedSurface:
+class RecordedSurface(OnePlace):
     """Implements `Surface`: says nothing to anybody, and returns what became of each speech then."""
 
     script: Script

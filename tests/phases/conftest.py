@@ -20,6 +20,7 @@ from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Addressed, Kind
 from phasewalk.phases.machine import turn_machine
 from phasewalk.phases.tools.registry import Registry
+from phasewalk.surfaces.speech import OnePlace
 
 FIELDS = {
     "answer": None, "answer_needed": True, "channel": None, "staff": None, "picture": None, "picture_count": None,
@@ -84,7 +85,7 @@ class NoMemory:
         return ()
 
 
-class World:
+class World(OnePlace):
     """One process: settings may be changed between and during turns."""
 
     def __init__(self, *script: object, tools: Iterable[object] = (), candidates: int = 1, **settings: object) -> None:
