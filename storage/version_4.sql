@@ -3,10 +3,10 @@
 
 CREATE TABLE runner_flag (
     name TEXT PRIMARY KEY CHECK (name IN ('paused')),
-    set_us INTEGER NOT NULL,
+    since_us INTEGER NOT NULL,
     set_by TEXT NOT NULL,
     note TEXT NOT NULL DEFAULT '',
-    at TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', set_us / 1000000.0, 'unixepoch')) VIRTUAL
+    since TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', since_us / 1000000.0, 'unixepoch')) VIRTUAL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE channel_cursor (
