@@ -9,6 +9,12 @@ from attrs import frozen
 
 from phasewalk.machine.reasons import Reason
 
+UNKNOWN_OUTCOME = "stopped before it ended: outcome unknown"
+"""What a model and history are told of a call that was begun and never came back."""
+
+NOT_EXECUTED = "not executed: the turn was stopped first"
+"""What they are told of one that was not begun."""
+
 
 @frozen
 class HistoryEntry:

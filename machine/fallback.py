@@ -94,7 +94,8 @@ class Progress:
 
     `failures` counts unusable replies of the present call in a row, `delays_used` the post-effect delays
     spent; a usable reply resets both. `calls` and `rounds` count over the whole turn. `delay` is what the
-    next visit waits first, seconds. `considered` is the number of `fallback_step` rows so far. `probing` says that
+    next visit waits first, seconds. `considered` is the number of `fallback_step` rows so far,
+    `tool_calls` of the calls that models asked for. `probing` says that
     this turn tries a provider whose circuit was open: it may be asked once (FB-15). `last_try` is the one smaller
     retry after a context overflow, behind which nobody is asked (ENV-30).
     """
@@ -110,6 +111,7 @@ class Progress:
     last_try: bool = False
     tools_withheld: bool = False
     considered: int = 0
+    tool_calls: int = 0
     probing: bool = False
 
     def document(self) -> dict[str, object]:

@@ -141,9 +141,8 @@ def claims_left(asked: Asked) -> Verdict:
 
 
 def recent_enough(asked: Asked) -> Verdict:
-    """Is the trigger young enough to be worth answering (TURN-14)?"""
-    sent = asked.turn.trigger.sent_us
-    age = 0.0 if sent is None else (asked.now_us - sent) / 1_000_000
+    """Was the trigger heard so lately that it is worth answering (TURN-14)?"""
+    age = (asked.now_us - asked.turn.opened_us) / 1_000_000
     return Verdict(
         age <= asked.turn.limits.recover_within, {"age": round(age, 3), "limit": asked.turn.limits.recover_within}
     )

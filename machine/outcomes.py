@@ -21,6 +21,7 @@ _STOPPING = frozenset(
         "deadline_passed",
         "cancelled",
         "crashed",
+        "interrupted",
     },
 )
 
@@ -36,17 +37,20 @@ def stop_of(turn: Turn, phase: str, event: str, reason: Reason | None) -> Stop |
 
 
 def _stop_reason(turn: Turn, event: str, reason: Reason | None) -> Reason:
-    if event == "deadline_passed":
-        return Reason.DEADLINE_PASSED
-    if event == "cancelled":
-        return reason or Reason.CANCELLED
-    if event == "prompt_too_large":
-        return Reason.CONTEXT_LIMIT
     if event in ("attempt_failed", "envelope_rejected"):
         return _failure_reason(turn)
     if event == "no_candidate":
         return no_candidate_reason(turn.failure, turn.skipped)
-    return reason or Reason.INTERNAL_ERROR
+    if event == "interrupted" and not turn.effects and turn.claims >= turn.limits.claims:
+        return Reason.CLAIMS_EXHAUSTED
+    return _REASON_OF.get(event) or reason or _DEFAULT_OF.get(event, Reason.INTERNAL_ERROR)
+
+
+_REASON_OF = {"deadline_passed": Reason.DEADLINE_PASSED, "prompt_too_large": Reason.CONTEXT_LIMIT}
+"""Events that mean one reason, whatever was reported with them."""
+
+_DEFAULT_OF = {"cancelled": Reason.CANCELLED, "interrupted": Reason.PROCESS_GONE}
+"""What an event means that was reported without a reason."""
 
 
 def _failure_reason(turn: Turn) -> Reason:
@@ -123,7 +127,7 @@ def _stopped(turn: Turn, stop: Stop) -> tuple[Outcome, Reason]:
         return Outcome.IN_DOUBT, stop.reason
     if has_side_effects(e for e in work if e.kind is not EffectKind.STAFF_NOTE):
         return Outcome.PARTIAL, stop.reason
-    return Outcome.STOPPED, stop.reason
+    return Outcome.ABANDONED if stop.event == "interrupted" else Outcome.STOPPED, stop.reason
 
 
 def _undelivered(turn: Turn, reason: Reason) -> tuple[Outcome, Reason]:
@@ -154,6 +158,8 @@ def notice_due(turn: Turn) -> NoticeCode | None:
 def _notice_for(turn: Turn, stop: Stop) -> NoticeCode:
     if stop.reason is Reason.SHUTTING_DOWN:
         return NoticeCode.RESTART
+    if stop.event == "interrupted":
+        return NoticeCode.PARTIAL if has_side_effects(turn.effects) else NoticeCode.RESTART
     by_event = {
         "admission_refused": NoticeCode.BUSY,
         "requirement_unavailable": NoticeCode.UNAVAILABLE,

@@ -68,6 +68,12 @@ class PhaseLog(Protocol):
     async def find(self, trigger_key: str) -> str | None:
         """The id of the turn that holds this trigger."""
 
+    async def claim(self, turn_id: str, held: str, token: str, until_us: int) -> TurnLog | None:
+        """Take over a turn that stands under the token `held`; None when somebody else has, or it has ended (TURN-14).
+
+        `until_us` is its new deadline.
+        """
+
 
 @frozen
 class Earlier:

@@ -6,7 +6,8 @@ walk ends in exactly one `done` (TURN-04), unless its lease or its log is lost, 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -25,8 +26,11 @@ from phasewalk.machine.summaries import contract_rows, ended_row, moved_row, ope
 from phasewalk.machine.text import told
 from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.turn import Turn
-from phasewalk.machine.walk import Interruption, TurnEffects, Walk
+from phasewalk.machine.walk import Interrupted, Interruption, TurnEffects, Walk
 from phasewalk.machine.words import DELIVER, Outcome
+
+INTERRUPTED = "interrupted"
+"""The event by which a turn leaves the phase that its process did not live to end."""
 
 
 @frozen
@@ -83,10 +87,31 @@ class Runner:
             limits=limits,
             started=started,
             deadline=started + limits.turn,
+            opened_us=self._clock.now_us(),
             token=self._ids.token(),
         )
         walk = Walk(turn, self._definition.table.initial, task=asyncio.current_task())
-        ended = await self._walk(walk)
+        return await self._walked(walk, self._open(walk))
+
+    async def resume(self, found: Interrupted, limits: Limits) -> Ended:
+        """Settle a turn that nobody walks any more, by what it had done (TURN-14), and walk it to its end.
+
+        Comes back as `known` when somebody else took it over first, and nothing is done.
+        """
+        table, now, now_us = self._definition.table, self._clock.monotonic(), self._clock.now_us()
+        turn = evolve(found.turn, limits=limits, started=now, deadline=now, token=self._ids.token())
+        step = self._definition.engine.step(turn.turn_id, found.phase, INTERRUPTED, Asked(turn, now, now_us))
+        budget = limits.turn if step.row.target == table.initial else 0.0
+        turn = evolve(turn, deadline=now + budget)
+        walk = Walk(turn, found.phase, seq=found.seq, visits=dict(found.visits), task=asyncio.current_task())
+        until_us = now_us + int((budget or limits.delivery_grace) * 1_000_000)
+        report = Report(INTERRUPTED, reason=Reason.PROCESS_GONE, records=found.closing)
+        return await self._walked(walk, self._log.claim(turn.turn_id, found.turn.token, turn.token, until_us), report)
+
+    async def _walked(
+        self, walk: Walk, opening: Coroutine[Any, Any, TurnLog | None], interrupted: Report | None = None
+    ) -> Ended:
+        ended = await self._walk(walk, opening, interrupted)
         if walk.outside:
             raise asyncio.CancelledError
         return ended
@@ -98,10 +123,12 @@ class Runner:
             walk.interrupt(Interruption("cancelled", reason))
         return walk is not None
 
-    async def _walk(self, walk: Walk) -> Ended:
+    async def _walk(
+        self, walk: Walk, opening: Coroutine[Any, Any, TurnLog | None], interrupted: Report | None
+    ) -> Ended:
         turn_id = walk.turn.turn_id
         try:
-            walk.log = await self._open(walk)
+            walk.log = await opening
             if walk.log is None:
                 known = await self._log.find(walk.turn.trigger.key)
                 return Ended(known or turn_id, None, known=True)
@@ -109,6 +136,8 @@ class Runner:
             effects = TurnEffects(walk, walk.log, self._clock, self._ids)
             ports = self._ports_of(walk.turn.trigger, walk.log, effects, lambda **changes: self._keep(walk, changes))
             self._arm(walk, walk.turn.deadline)
+            if interrupted is not None:
+                await self._advance(walk, interrupted, None)
             while walk.phase != self._definition.table.final:
                 report, encoded = await self._perform(walk, ports)
                 await self._advance(walk, report, encoded)
@@ -257,10 +286,11 @@ class Runner:
             await self._advance(walk, *_crash(error))
             return
         row = step.row
-        stop = turn.stop if row.cause is not None else stop_of(turn, phase, report.event, report.reason)
+        stays = row.cause is not None or row.target in (phase, self._definition.table.initial)
+        stop = turn.stop if stays else stop_of(turn, phase, report.event, report.reason)
         if stop is not turn.stop or row.cause is not None:
             turn = evolve(turn, stop=stop, cause=row.cause or turn.cause)
-        walk.turn = turn
+        walk.turn = turn if row.target != self._definition.table.initial else turn.anew()
         exited = PhaseExited(
             seq=walk.seq,
             phase=phase,

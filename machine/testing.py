@@ -12,7 +12,7 @@ from attrs import define, field
 
 from phasewalk.machine.circuit import CircuitAnswer
 from phasewalk.machine.deadlines import Commit
-from phasewalk.machine.records import Record, TurnOpened
+from phasewalk.machine.records import Record, TurnEnded, TurnOpened
 from phasewalk.machine.tooling import ApprovalCall
 
 
@@ -173,6 +173,11 @@ class MemoryLog:
     async def find(self, trigger_key: str) -> str | None:
         """The turn that holds the key."""
         return self.keys.get(trigger_key)
+
+    async def claim(self, turn_id: str, held: str, token: str, until_us: int) -> MemoryTurnLog | None:  # noqa: ARG002
+        """Hand over any turn that was opened here and has not ended."""
+        ended = any(isinstance(record, TurnEnded) for record in self.of(turn_id))
+        return None if ended or turn_id not in self.keys.values() else MemoryTurnLog(self, turn_id)
 
     def of(self, turn_id: str) -> list[Record]:
         """The records of one turn, in order."""

@@ -69,6 +69,11 @@ class Trigger:
         return {a.name: getattr(self, a.name) for a in _IN_NO_COLUMN if getattr(self, a.name) not in (a.default, None)}
 
 
+def kind_of(key: str) -> str:
+    """What heard a trigger of this key: the word before its colon, such as `discord` or `feed` (TURN-10)."""
+    return key.partition(":")[0]
+
+
 _COLUMNS = frozenset({
     "key", "kind", "text", "channel_id", "channel_name", "user_id", "user_name", "guild_id", "message_id", "addressed",
 })  # fmt: skip

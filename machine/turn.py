@@ -35,6 +35,7 @@ class Turn:
 
     `admitted` are the providers whose circuit let this turn pass, `asking` the one that is being asked. `reminder`
     tells the next model call what an incomplete answer left out, which is said once (`reminded`, CON-27).
+    `opened_us` is when its trigger was claimed, microseconds since the epoch; `claims` how often it was taken in hand.
     """
 
     turn_id: str
@@ -43,6 +44,7 @@ class Turn:
     limits: Limits
     started: float
     deadline: float
+    opened_us: int = 0
     token: str = ""
     claims: int = 1
     cause: Cause | None = None
@@ -77,6 +79,23 @@ class Turn:
     def kind(self) -> Kind:
         """What opened the turn."""
         return self.trigger.kind
+
+    def anew(self) -> "Turn":
+        """The turn as it begins again: only its trigger is known, and numbers once given go on (TURN-14)."""
+        done = self.progress
+        counted = Progress(calls=done.calls, considered=done.considered, tool_calls=done.tool_calls)
+        return Turn(
+            turn_id=self.turn_id,
+            machine=self.machine,
+            trigger=self.trigger,
+            limits=self.limits,
+            started=self.started,
+            deadline=self.deadline,
+            opened_us=self.opened_us,
+            token=self.token,
+            claims=self.claims,
+            progress=counted,
+        )
 
     def changed(self, changes: Mapping[str, object]) -> "Turn":
         """The turn with these fields changed; whoever calls this has checked them against `FIELDS`."""

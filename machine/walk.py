@@ -4,6 +4,7 @@ Owns how a walk is interrupted, and the effects port of its phases. Knows no tab
 """
 
 import asyncio
+from collections.abc import Mapping
 
 from attrs import define, evolve, field, frozen
 
@@ -23,6 +24,20 @@ class Interruption:
 
     event: str
     reason: Reason
+
+
+@frozen
+class Interrupted:
+    """A turn that was found in the log without anybody walking it; `turn` carries the token under which it stands.
+
+    `closing` are the rows that end what was going on when its process ended.
+    """
+
+    turn: Turn
+    phase: str
+    seq: int
+    visits: Mapping[str, int]
+    closing: tuple[Record, ...] = ()
 
 
 @define

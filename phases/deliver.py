@@ -12,7 +12,7 @@ from attrs import define, field
 from phasewalk.machine.effects import EffectKind, delivered_to_person
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.outcomes import notice_due
-from phasewalk.machine.phase import Phase, Report
+from phasewalk.machine.phase import Opening, Phase, Report
 from phasewalk.machine.ports import Ports, Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Delivered, Plan, Speech
@@ -45,6 +45,11 @@ def _notice(turn: Turn, ports: Ports, code: NoticeCode, missing: tuple[str, ...]
     come_back = turn.failure.retry_after if turn.failure else None
     text = notice_text(code, settings.notices, missing, come_back, settings.family_labels)
     return Speech(EffectKind.NOTICE, trigger.channel_name, text, trigger.message_id, code)
+
+
+def opening(turn: Turn) -> Opening:
+    """Keeps why the turn stopped, so that whoever finds it interrupted goes on from there (TURN-14)."""
+    return Opening(detail={"stop": turn.stop}) if turn.stop is not None else Opening()
 
 
 async def deliver(turn: Turn, ports: Ports) -> Report:
@@ -148,4 +153,5 @@ PHASE = Phase(
     deliver,
     {"delivered", "delivery_failed", "delivery_in_doubt"},
     {"delivered", "delivery_reason", "owner", "flags", "superseded"},
+    opening,
 )

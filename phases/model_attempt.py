@@ -104,9 +104,9 @@ async def _ask(turn: Turn, ports: Ports, request: ModelRequest, provider: Provid
         response=payload_of(raw),
     )
     changes: dict[str, object] = {
-        "progress": progress,
+        "progress": evolve(progress, tool_calls=progress.tool_calls + len(reply.calls)),
         "asking": "",
-        "reply": evolve(_numbered(reply, turn), source=request.source),
+        "reply": evolve(_numbered(reply, progress.tool_calls), source=request.source),
     }
     event = "tools_requested" if reply.calls else "output_received"
     return Report(event, changes, records=(ended,))
@@ -238,9 +238,8 @@ def _failed(
     return Report("attempt_failed", changes, error.reason, records=(ended,))
 
 
-def _numbered(reply: ModelReply, turn: Turn) -> ModelReply:
+def _numbered(reply: ModelReply, before: int) -> ModelReply:
     """The reply with our own ids on its calls: two calls with one id of the provider's stay two (CON-21)."""
-    before = sum(len(exchange.calls) for exchange in turn.exchanges)
     calls = tuple(
         ToolCall(f"call-{before + index}", call.provider_id, call.name, call.arguments)
         for index, call in enumerate(reply.calls, 1)

@@ -15,7 +15,16 @@ from phasewalk.machine.contract import Contract
 from phasewalk.machine.deadlines import LimitPassedError, in_background, within
 from phasewalk.machine.documents import payload_of
 from phasewalk.machine.effects import EffectKind
-from phasewalk.machine.exchange import Exchange, ModelReply, ToolCall, ToolResult, canonical, identity
+from phasewalk.machine.exchange import (
+    NOT_EXECUTED,
+    UNKNOWN_OUTCOME,
+    Exchange,
+    ModelReply,
+    ToolCall,
+    ToolResult,
+    canonical,
+    identity,
+)
 from phasewalk.machine.phase import Phase, Report
 from phasewalk.machine.ports import Ports
 from phasewalk.machine.reasons import Reason
@@ -27,13 +36,11 @@ from phasewalk.machine.words import TOOL_ROUNDS
 from phasewalk.phases.policy import denial
 from phasewalk.phases.tools.serialise import LIMIT, as_text, shortened
 
-UNKNOWN_OUTCOME = "stopped before it ended: outcome unknown"
 DENIALS = {
     Reason.POLICY_DENIED: "refused: policy does not allow {name} now",
     Reason.OWNER_ONLY: "refused: only an owner may use {name}",
 }
 BEHIND = "not executed: an earlier call of this round is still running; ask again when its outcome is known"
-NOT_EXECUTED = "not executed: the turn was stopped first"
 
 
 async def tool_rounds(turn: Turn, ports: Ports) -> Report:

@@ -31,7 +31,7 @@ from phasewalk.storage.health import HOUR_US
 from phasewalk.storage.history import trim_window
 from phasewalk.storage.process import started_mark
 from phasewalk.storage.redacting import Redact, without_secrets
-from phasewalk.storage.statements import ROWS, Statement, ended, execute_all, moved, opened, payload_row
+from phasewalk.storage.statements import ROWS, Statement, claimed, ended, execute_all, moved, opened, payload_row
 from phasewalk.storage.writer import Unit, Work
 
 LEASE_US = 300_000_000
@@ -156,6 +156,13 @@ class SqlitePhaseLog:
         """The turn that holds this trigger."""
         row = self._reader.execute("SELECT turn_id FROM turn WHERE trigger_key = ?", (trigger_key,)).fetchone()
         return None if row is None else str(row[0])
+
+    async def claim(self, turn_id: str, held: str, token: str, until_us: int) -> "SqliteTurnLog | None":
+        """Take over a turn under the token `held`; see `PhaseLog.claim`."""
+        until = (self._clock.now_us() + LEASE_US, until_us)
+        claim = claimed(turn_id, held, token, self._process_id, until)
+        taken = await self._writer.call(lambda connection: connection.execute(*claim).rowcount)
+        return SqliteTurnLog(self, turn_id, token) if taken == 1 else None
 
     def knows(self, turn_id: str) -> bool:
         """Whether the log holds this turn."""

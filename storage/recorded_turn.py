@@ -101,6 +101,8 @@ class Effect(NamedTuple):
     settled_us: int | None
     intent: Any
     detail: dict[str, Any]
+    effect_id: str
+    intended_us: int
 
 
 class Step(NamedTuple):
@@ -250,7 +252,7 @@ def _calls(log: sqlite3.Connection, turn_id: str) -> Iterator[Call]:
 
 
 _EFFECTS = (
-    "SELECT f.idempotency_key, f.kind, f.target, e.kind, e.at_us, e.detail FROM effect AS f"
+    "SELECT f.effect_id, f.idempotency_key, f.kind, f.target, e.kind, e.at_us, e.detail FROM effect AS f"
     " JOIN effect_event AS e ON e.effect_id = f.effect_id WHERE f.turn_id = ? ORDER BY e.effect_event_id"
 )
 
@@ -258,10 +260,10 @@ _EFFECTS = (
 def _effects(log: sqlite3.Connection, turn_id: str) -> Iterator[Effect]:
     """The effects in the order of their intents, each with what settled it last."""
     found: dict[str, Effect] = {}
-    for key, kind, target, event, at_us, detail in log.execute(_EFFECTS, (turn_id,)).fetchall():
+    for effect_id, key, kind, target, event, at_us, detail in log.execute(_EFFECTS, (turn_id,)).fetchall():
         said = _detail(log, detail)
         if event == "intent" or key not in found:
-            found[key] = Effect(key, kind, target, None, None, said, {})
+            found[key] = Effect(key, kind, target, None, None, said, {}, effect_id, at_us)
         else:
             found[key] = found[key]._replace(settled=event, settled_us=at_us, detail=said)
     yield from found.values()

@@ -163,7 +163,7 @@ def _summarised(rows: Rows, turn_id: str, s: r.Summarised) -> None:
 
 
 MOVED = (
-    "UPDATE turn SET phase = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?"
+    "UPDATE turn SET phase = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = coalesce(?, contract_hash)"
     " WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
 )
 
@@ -175,8 +175,8 @@ def moved(turn_id: str, token: str, m: r.TurnMoved) -> Statement:
 
 ENDED = (
     "UPDATE turn SET phase = 'done', ended_us = ?, outcome = ?, reason = ?, reason_phase = ?, first_reason = ?,"
-    " owner = ?, notice_code = ?, reply_message_id = ?, attempts = ?, rounds = ?, effects = ?, contract_hash = ?,"
-    " flags = ? WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
+    " owner = ?, notice_code = ?, reply_message_id = ?, attempts = ?, rounds = ?, effects = ?,"
+    " contract_hash = coalesce(?, contract_hash), flags = ? WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
 )
 
 
@@ -234,6 +234,21 @@ def opened(o: r.TurnOpened, phase: str, process_id: int, token: str, lease_us: i
         token,
         o.started_us + lease_us,
     )
+
+
+CLAIMED = (
+    "UPDATE turn SET lease_token = ?, lease_until_us = ?, process_id = ?, claims = claims + 1, deadline_us = ?"
+    " WHERE turn_id = ? AND lease_token = ? AND ended_us IS NULL"
+)
+
+
+def claimed(turn_id: str, held: str, token: str, process_id: int, until: tuple[int, int]) -> Statement:
+    """Another claim of a turn that has not ended; changes no row when somebody was faster.
+
+    `until` holds the end of the lease and the deadline.
+    """
+    lease_us, deadline_us = until
+    return CLAIMED, (token, lease_us, process_id, deadline_us, turn_id, held)
 
 
 ROWS: dict[type, Callable[..., None]] = {

@@ -40,6 +40,14 @@ class LogSurface(OnePlace):
         return await self.send(speech, trigger, key)
 
 
+class GoneConsole(LogSurface):
+    """The terminal of a process that is gone: what is said now goes to the log, what was said then nobody can tell."""
+
+    async def settle(self, speech: Speech, trigger: Trigger, key: str, intended_us: int) -> str:
+        """It may have been printed."""
+        return await OnePlace.settle(self, speech, trigger, key, intended_us)
+
+
 class ConsoleSurface(OnePlace):
     """Prints what is said to standard output, staff notes and notices to standard error."""
 

@@ -20,7 +20,7 @@ from phasewalk.machine.ports import Ports, Settings, Surface, TurnLog
 from phasewalk.machine.provider import Provider
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.runner import Ended, Runner
-from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.trigger import Trigger, kind_of
 from phasewalk.machine.walk import TurnEffects
 from phasewalk.machine.words import Kind
 from phasewalk.phases.machine import summary_machine, turn_machine
@@ -40,8 +40,12 @@ from phasewalk.storage.shelf import SqliteShelf
 from phasewalk.storage.writer import Writer
 from phasewalk.surfaces.ids import SystemIds
 from phasewalk.surfaces.policy_names import check_names
+from phasewalk.surfaces.recovery import Recovery
 from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.settings import Backend, backends, settings_of
+
+SUMMARY = "summary"
+"""The kind of key of a summary's trigger."""
 
 
 @frozen
@@ -64,6 +68,7 @@ class Application:
     log: SqlitePhaseLog
     reader: sqlite3.Connection
     backends: tuple[Backend, ...]
+    recovery: Recovery
 
     async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
         """Walk one turn."""
@@ -84,7 +89,7 @@ class Application:
             return None
         first, entries = due
         trigger = Trigger(
-            key=f"summary:{channel_id}:{first}:{entries // after}",  # one that failed is tried again later
+            key=f"{SUMMARY}:{channel_id}:{first}:{entries // after}",  # one that failed is tried again later
             kind=Kind.IDLE,
             text="",
             channel_id=channel_id,
@@ -122,8 +127,13 @@ async def application(
     database: Path,
     surface: Surface,
     command: str,
+    *,
+    reached: Mapping[str, Surface] | None = None,
 ) -> AsyncIterator[Application]:
     """Open everything, write down that this process begins, and close in order.
+
+    `reached` says, by the kind of their trigger's key, where turns speak that this process may settle for others;
+    all others speak on `surface`.
 
     Raises `ConfigurationError` and `StorageError` as their parts do, before anything is written.
     """
@@ -139,14 +149,17 @@ async def application(
     shelf = SqliteShelf(writer, reader, settings.redact)
     tools = registry_of(own, shelf)
     circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
-    world = _World(settings, clock, ids, providers, tools, surface, reader, circuits, approvals)
+    places = {SUMMARY: surface, **reached} if reached is not None else {}
+    world = _World(settings, clock, ids, providers, tools, surface, places, reader, circuits, approvals)
     runner = Runner(machine, log, clock, ids, world.ports)
     summaries = Runner(summing, log, clock, ids, world.ports)
     tables = [machine.table, summing.table]
     await log.start(tables, command, version("phasewalk"), effective(configuration, found, settings))
     beating = asyncio.ensure_future(_beat(log, configuration.limits.heartbeat))
     try:
-        yield Application(settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found))
+        walking = {machine.table.name: runner, summing.table.name: summaries}
+        recovery = Recovery(reader, clock, walking, settings.limits, log.process_id, places)
+        yield Application(settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found), recovery)
         why = "finished"
     except BaseException as error:
         why = f"stopped by {type(error).__name__}"
@@ -195,11 +208,12 @@ class _World:
     providers: Mapping[str, Provider]
     tools: Registry
     surface: Surface
+    reached: Mapping[str, Surface]
     reader: sqlite3.Connection
     circuits: SqliteCircuits
     approvals: SqliteApprovals
 
-    def ports(self, trigger: Trigger, log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:  # noqa: ARG002 - the runner's signature
+    def ports(self, trigger: Trigger, log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:
         """The world of one turn."""
         return Ports(
             settings=self.settings,
@@ -210,7 +224,7 @@ class _World:
             memory=SqliteMemory(self.reader),
             tools=self.tools,
             providers=self.providers,
-            surface=self.surface,
+            surface=self.reached.get(kind_of(trigger.key), self.surface),
             admission=OpenAdmission(),
             circuits=self.circuits,
             approvals=self.approvals,

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from phasewalk.surfaces.cli.exits import Exit
+from phasewalk.surfaces.cli.recover import places
 from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
 from phasewalk.surfaces.export import Export, open_export
 from phasewalk.surfaces.export_errors import ExportFileError
@@ -46,9 +47,10 @@ def command(
     watch = _Watch()
 
     async def work() -> tuple[Tally, Stopping]:
-        async with application(configuration, database, LogSurface(), "feed") as app:
+        async with application(configuration, database, LogSurface(), "feed", reached=places()) as app:
             announce(configuration, app.backends)
             with stop_on_signals(*app.runners) as stopping:
+                await app.recovery.settle()
                 feed = Feed(app, Selection(only_mentions, limit), stopping, watch.tick)
                 return await feed.run(opened, concurrency), stopping
 

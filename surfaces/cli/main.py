@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("stats", "How long phases and models take, how turns end, what they cost."),
     "stuck": ("stuck", "What is not moving, and by which rule."),
     "fallback": ("fallback", "Why fallback stopped, grouped by reason and rule."),
+    "recover": ("recover", "Settle turns that a process left behind; decide what is in doubt."),
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 
 from attrs import evolve, field, frozen
 
+from phasewalk.storage.recorded_trigger import kept_of
 from phasewalk.storage.recorded_turn import RecordedTurn, Text
 from phasewalk.surfaces.replay.shown import shown_in
-from phasewalk.surfaces.replay.today import Today, images_left_out, kept_of
+from phasewalk.surfaces.replay.today import Today, images_left_out
 
 _CLASSIFIED = ("selection", "families", "warm", "tools", "referred")
 _PERMITTED = ("required", "offered", "executable", "capabilities", "missing", "contract", "event", "transition")

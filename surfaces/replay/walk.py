@@ -18,6 +18,7 @@ from phasewalk.machine.runner import Runner
 from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.walk import TurnEffects
 from phasewalk.storage.recorded_memory import RecordedMemory
+from phasewalk.storage.recorded_trigger import trigger_of
 from phasewalk.storage.recorded_turn import RecordedTurn, recorded_turn
 from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.surfaces.replay.clock import ReplayClock, ReplayLoop, StalledError
@@ -32,7 +33,7 @@ from phasewalk.surfaces.replay.ports import (
 from phasewalk.surfaces.replay.provider import RecordedProvider
 from phasewalk.surfaces.replay.script import Left, Script
 from phasewalk.surfaces.replay.shown import proves
-from phasewalk.surfaces.replay.today import Today, trigger_of
+from phasewalk.surfaces.replay.today import Today
 
 
 @frozen

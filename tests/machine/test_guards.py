@@ -89,9 +89,9 @@ CASES = [
     ("nothing_intended", {"effects": (UNSENT,)}, False, {"effects": 1}),
     ("claims_left", {"claims": 2}, True, {"claims": 2, "limit": 3}),
     ("claims_left", {"claims": 3}, False, {"claims": 3, "limit": 3}),
-    ("recent_enough", {"sent": 900 * US}, True, {"age": 900.0, "limit": 900.0}),
-    ("recent_enough", {"sent": 900 * US + 1000}, False, {"age": 900.001, "limit": 900.0}),
-    ("recent_enough", {}, True, {"age": 0.0, "limit": 900.0}),
+    ("recent_enough", {"opened": 900 * US}, True, {"age": 900.0, "limit": 900.0}),
+    ("recent_enough", {"opened": 900 * US + 1000}, False, {"age": 900.001, "limit": 900.0}),
+    ("recent_enough", {"opened": 0}, True, {"age": 0.0, "limit": 900.0}),
 ]
 
 
@@ -103,8 +103,8 @@ def test_a_guard_answers_with_the_values_that_it_compared(make, guard: str, stat
     if "contract" in state:
         names = ("one",) if state["contract"] == ONE else ("one", "two")
         state["contract"] = make.contract(candidates=tuple(make.candidate(name) for name in names))
-    if "sent" in state:
-        state["trigger"] = make.trigger(sent_us=now_us - state.pop("sent"))
+    if "opened" in state:
+        state["opened_us"] = now_us - state.pop("opened")
     asked = Asked(make.turn(**state), 1000.0, now_us)
     before = deepcopy((asked.turn, asked.now, asked.now_us))
     verdict = GUARDS[guard](asked)

@@ -215,7 +215,7 @@ def test_the_first_stop_stays(make):
     assert stop_of(turn, "deliver", "deadline_passed", None) is turn.stop
 
 
-@pytest.mark.parametrize("event", ["admitted", "delivered", "delivery_failed", "recorded", "interrupted"])
+@pytest.mark.parametrize("event", ["admitted", "delivered", "delivery_failed", "recorded"])
 def test_an_ordinary_event_is_no_stop(make, event: str):
     assert stop_of(make.turn(), "received", event, None) is None
 
