@@ -181,7 +181,7 @@ def test_an_unknown_word_suggests_the_nearest(workplace):
     done = workplace.run("stauts")
     assert done.returncode == 2
     assert "no command 'stauts'; did you mean 'stats' or 'status'?" in done.stderr
-    assert "no command 'aprove'; did you mean 'approve'?" in workplace.run("aprove").stderr
+    assert "no command 'bakup'; did you mean 'backup'?" in workplace.run("bakup").stderr
 
 
 @pytest.mark.spec("OPS-13")
