@@ -19,6 +19,9 @@ WITHOUT_CALL = frozenset({"no_candidate"})
 CALLED = frozenset({"output_received", "tools_requested", "attempt_failed"})
 """Ends of `model_attempt` that made one."""
 
+OF_TOOLS = frozenset({"tool", "visible_text"})
+"""Kinds of effects that tools have."""
+
 
 class Text(NamedTuple):
     """A text by its content. `body` None: it was pruned."""
@@ -145,6 +148,11 @@ class RecordedTurn(NamedTuple):
     def seconds(self) -> float:
         """The turn's budget."""
         return (int(str(self.turn["deadline_us"])) - int(str(self.turn["started_us"]))) / 1e6
+
+    @property
+    def spoken(self) -> list[Effect]:
+        """The effects of delivery, in the order of their intents; what tools did or said is none."""
+        return [effect for effect in self.effects if effect.kind not in OF_TOOLS]
 
     @property
     def prompt(self) -> dict[str, Any]:

@@ -5,7 +5,6 @@ it is closed, the turn that writes has lost its lease, and its walk ends without
 """
 
 import sqlite3
-from collections.abc import Callable
 
 from phasewalk.machine.deadlines import Clock
 from phasewalk.machine.errors import LeaseLostError, RowRefusedError, StorageError
@@ -13,9 +12,6 @@ from phasewalk.storage.migrations import migrate
 from phasewalk.storage.phase_log import SqlitePhaseLog
 from phasewalk.storage.redacting import Redact
 from phasewalk.storage.writer import Unit, Work
-
-Later = Callable[[int, Callable[[], None]], bool]
-"""Whether a commit, by its number, is told to be over later; what is handed over tells it."""
 
 
 class ScratchLog:
@@ -25,16 +21,13 @@ class ScratchLog:
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
         migrate(self.connection)
         self.closed = ""
-        self._intents = 0
-        self._later: Later = lambda _number, _settle: False
 
-    def begin(self, clock: Clock, redact: Redact, later: Later) -> SqlitePhaseLog:
-        """An empty log; `later` is asked at each intent of an effect, by its number, whether its commit takes time."""
+    def begin(self, clock: Clock, redact: Redact) -> SqlitePhaseLog:
+        """An empty log."""
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         self.connection.execute("BEGIN")
         self.closed = ""
-        self._intents, self._later = 0, later
         return SqlitePhaseLog(self, self.connection, clock, redact)
 
     def close(self, why: str) -> None:
@@ -56,16 +49,8 @@ class ScratchLog:
             self.connection.execute("ROLLBACK TO unit")
             unit.promise.set_exception(RowRefusedError(f"the log refused a row: {error}"))
         else:
-            self._settle(unit, result)
+            unit.promise.set_result(result)
         self.connection.execute("RELEASE unit")
-
-    def _settle(self, unit: Unit, result: object) -> None:
-        """Answer now; only the intent of an effect may take time."""
-        if unit.durable:
-            self._intents += 1
-            if self._later(self._intents - 1, lambda: unit.promise.set_result(result)):
-                return
-        unit.promise.set_result(result)
 
     async def call(self, work: Work, *, durable: bool = False) -> object:  # noqa: ARG002 - nothing here is durable
         """Write at once, and return what the work returned."""

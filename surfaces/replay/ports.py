@@ -20,7 +20,8 @@ from phasewalk.machine.trigger import Trigger
 from phasewalk.phases.choosing import PROBE
 from phasewalk.storage.recorded_turn import Call, Effect
 from phasewalk.storage.redacting import Redact
-from phasewalk.surfaces.replay.script import INTERRUPTED, Script
+from phasewalk.surfaces.replay.script import Script
+from phasewalk.surfaces.replay.slow import INTERRUPTED, settled_effect
 from phasewalk.surfaces.speech import OnePlace
 
 SLACK = 1.0
@@ -61,14 +62,16 @@ class RecordedTools:
         if call is None or call.status in ("refused", "not_executed", None):
             self._leave(name, call)
             return None
-        if call.status in _WITHOUT_RESULT:
+        effect = settled_effect(script.record, call) if call.status == "interrupted" else None
+        if call.status in _WITHOUT_RESULT and effect is None:
             await self._too_late(call)
             return call.result.body if call.result else None
         info = self.all()[name]
         limit = begun + (info.timeout or script.limit("tool", 60.0))
-        in_time = script.instant(call.ended_us) < limit + SLACK
-        await script.finished(call.ended_us, limit if in_time else None)
-        return self._result(call)
+        ended_us = effect.settled_us if effect else call.ended_us
+        in_time = script.instant(ended_us) < limit + SLACK
+        await script.finished(ended_us, limit if in_time else None)
+        return _unheard(effect) if effect else self._result(call)
 
     def _leave(self, name: str, call: Call | None) -> None:
         """A call that did not run then, was never made, or whose end was not written any more."""
@@ -104,7 +107,8 @@ class RecordedTools:
         if call.status == "late":
             await self.script.until(self.script.instant(call.ended_us))
         else:
-            await self.script.hang("tools", f"{call.name} {call.status}", call.ended_us)
+            stopped = call.status == "interrupted"
+            await self.script.hang("tools", f"{call.name} {call.status}", call.ended_us, stopped=stopped)
 
     def _was_stubborn(self, call: Call) -> bool:
         """Whether it came late, or those behind it were not begun because it went on although it was given up."""
@@ -121,6 +125,13 @@ class RecordedTools:
         if call.status == "failed":
             raise _raised(body.removeprefix(_FAILED))
         return body
+
+
+def _unheard(effect: Effect) -> str:
+    """What a call came to whose turn was stopped before anybody heard of it: its effect alone is known."""
+    if effect.settled == "failed":
+        raise _raised(str(effect.detail.get("error")).removeprefix(_FAILED))
+    return ""
 
 
 def _raised(told: str) -> Exception:

@@ -21,7 +21,8 @@ from phasewalk.surfaces.replay.script import Script
 
 OK = 200
 UNRECORDED = ProviderError(FailureKind.BUG, Reason.INTERNAL_ERROR, "not recorded")
-GIVEN_UP = ("no complete answer within ", "no answer before the turn's deadline", "the turn was cancelled")
+TOO_LATE = "no complete answer within "
+GIVEN_UP = (TOO_LATE, "no answer before the turn's deadline", "the turn was cancelled")
 """How the message of a call begins that was given up by us."""
 
 
@@ -45,7 +46,9 @@ class RecordedProvider:
             was = f"{attempt.provider}/{attempt.model}" if attempt else "no further model call"
             self._leave("model call", was, asks, f"what {asks} would have answered was not recorded")
         if _was_given_up(attempt):
-            await script.hang("model call", f"{asks} {attempt.status} {attempt.reason}", attempt.ended_us)
+            stopped = not _came_too_late(attempt)
+            said = f"{asks} {attempt.status} {attempt.reason}"
+            await script.hang("model call", said, attempt.ended_us, stopped=stopped)
             raise UNRECORDED
         if attempt.status == "running" or attempt.reason == Reason.INTERNAL_ERROR:
             why = f"how the model call {attempt.n} ended was not recorded"
@@ -111,3 +114,8 @@ class RecordedProvider:
 
 def _was_given_up(attempt: Attempt) -> bool:
     return attempt.status == "cancelled" or (attempt.message or "").startswith(GIVEN_UP)
+
+
+def _came_too_late(attempt: Attempt) -> bool:
+    """Whether it was given up for its own limit, and not with the turn."""
+    return (attempt.message or "").startswith(TOO_LATE)

@@ -4,6 +4,7 @@ Owns the place, the instants at which recorded work was over, and the first thin
 no port. Invariant: once the walk has left the record, the log takes no further row, and nothing is guessed.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import NoReturn
@@ -18,13 +19,12 @@ from phasewalk.machine.turn import Turn
 from phasewalk.machine.words import DELIVER
 from phasewalk.storage.recorded_turn import Attempt, Moment, RecordedTurn, Stay, Text
 from phasewalk.surfaces.replay.clock import ReplayClock
+from phasewalk.surfaces.replay.slow import INTERRUPTED, Slow, slow_commit
 
 MARGIN = 2.0
 """Seconds behind a recorded wait that ended with nothing, in which a limit of today may still end it alike."""
 
 MOMENT = 0.001
-INTERRUPTED = frozenset({"deadline_passed", "cancelled"})
-"""Ends of a visit that came from outside its phase."""
 
 
 @frozen
@@ -54,6 +54,7 @@ class Script:
     asked: int = 0
     left: Left | None = None
     over: bool = False
+    slow: Slow | None = None
 
     @property
     def stay(self) -> Stay:
@@ -79,14 +80,16 @@ class Script:
 
     def _enter(self, phase: str) -> None:
         self.place += 1
+        self.slow = None
         stays = self.record.stays
         if self.place >= len(stays) or stays[self.place].phase != phase:
             self.over = True  # what the row before led to is compared where it was taken
             return
         stay = stays[self.place]
+        self.slow = slow_commit(self.record, self.place)
         self.clock.show(_read_at(stay))
         if stay.event == "cancelled" and stay.left is not None:
-            self.clock.call_at(stay.left.mono, lambda: self.cancel(stay.reason or "cancelled"))
+            self.clock.call_at(self.stop, lambda: self.cancel(stay.reason or "cancelled"))
 
     def _run(self, phase: Phase) -> Callable[[Turn, Ports], Awaitable[Report]]:
         async def run(turn: Turn, ports: Ports) -> Report:
@@ -94,7 +97,7 @@ class Script:
             if self.over or (stay.left is None and not self._left_traces(phase.name)):
                 self._end()
             if stay.left is not None and stay.event in INTERRUPTED and not self._left_traces(phase.name):
-                await self.until(stay.left.mono)
+                await self.until(self.over_at)
             report = await phase.run(turn, ports)
             if stay.left is None:
                 self._end()
@@ -117,7 +120,7 @@ class Script:
             case "tool_rounds":
                 return any(call.round == self.stay.visit for call in self.record.calls)
             case "deliver":
-                return any(effect.kind != "tool" for effect in self.record.effects)
+                return bool(self.record.spoken)
             case _:
                 return False
 
@@ -138,8 +141,8 @@ class Script:
         stay, instant = self.stay, self.instant(at_us)
         if stay.left is not None:
             instant = min(instant, stay.left.mono)
-        if stay.event not in INTERRUPTED:
-            instant = min(instant, self.deadline - MOMENT)
+        bound = self.stop if stay.event in INTERRUPTED else self.deadline
+        instant = min(instant, bound - MOMENT)
         await self.until(min(instant, limit - MOMENT) if limit is not None else instant)
 
     @property
@@ -147,6 +150,20 @@ class Script:
         """The instant that bounded the recorded visit."""
         grace = self.limit("delivery_grace", 30.0) if self.stay.phase == DELIVER else 0.0
         return self.record.begun.mono + self.record.seconds + grace
+
+    @property
+    def stop(self) -> float:
+        """The instant at which the recorded visit, which was interrupted, was told to stop."""
+        deadline, left = self.deadline, self.stay.left
+        if self.stay.event == "deadline_passed" or left is None:
+            return deadline
+        return min(left.mono, deadline - MOMENT)
+
+    @property
+    def over_at(self) -> float:
+        """The instant at which an interrupted visit was over: that of the commit that kept it from stopping at once."""
+        left = self.stay.left
+        return max(left.mono if left else self.stop, self.stop + MOMENT)
 
     def call_limit(self) -> float:
         """The instant up to which a model call that begins now would have been given time."""
@@ -157,21 +174,21 @@ class Script:
         limits = (self.record.contract or {}).get("limits", {})
         return float(limits.get(name, default))
 
-    async def hang(self, section: str, recorded: str, at_us: int | None) -> None:
-        """Wait for what never came; when today's code waits longer than was waited then, the record ends."""
-        stay = self.stay
-        end = stay.left.mono if stay.left else stay.begun.mono
-        await self.until(max(end, self.instant(at_us)) + MARGIN)
-        self.leave(section, recorded, "still waits", "today's code would have waited longer than was waited then")
+    async def hang(self, section: str, recorded: str, at_us: int | None, *, stopped: bool = False) -> None:
+        """Wait for what never came; when today's code waits longer than was waited then, the record ends.
 
-    def later(self, number: int, settle: Callable[[], None]) -> bool:
-        """Whether the commit of an effect's intent, by its number, took so long that the turn was stopped meanwhile."""
-        effects = self.record.effects
-        effect = effects[number] if number < len(effects) else None
-        if effect is None or "not_started" not in effect.detail:
-            return False
-        self.clock.call_at(self.instant(effect.settled_us), settle)
-        return True
+        `stopped` says that it was given up with the visit alone: a limit of its own that comes shortly before, because
+        the walk came here sooner than then, is not heard.
+        """
+        stay = self.stay
+        end = max(stay.left.mono if stay.left else stay.begun.mono, self.instant(at_us)) + MARGIN
+        try:
+            await self.until(end)
+        except asyncio.CancelledError:
+            if not stopped or stay.event not in INTERRUPTED or self.clock.monotonic() > self.stop - MOMENT:
+                raise
+            await self.until(end)
+        self.leave(section, recorded, "still waits", "today's code would have waited longer than was waited then")
 
     def next_attempt(self) -> Attempt | None:
         """The recorded call that comes next; None where there is none."""

@@ -121,12 +121,7 @@ def _validate_envelope(_record: RecordedTurn, _place: int, stay: Stay) -> Sectio
 
 
 def _deliver(record: RecordedTurn, _place: int, stay: Stay) -> Sections:
-    said = [effect for effect in record.effects if effect.kind != "tool" and not _of_tool(effect)]
-    return {"delivery": [_delivered(effect) for effect in said], "flags": plain(stay.detail.get("flags", []))}
-
-
-def _of_tool(effect: Effect) -> bool:
-    return effect.kind == "visible_text"
+    return {"delivery": [_delivered(effect) for effect in record.spoken], "flags": plain(stay.detail.get("flags", []))}
 
 
 def _speech(speech: dict[str, Any]) -> dict[str, Any]:

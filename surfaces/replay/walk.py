@@ -22,6 +22,7 @@ from phasewalk.storage.recorded_trigger import trigger_of
 from phasewalk.storage.recorded_turn import RecordedTurn, recorded_turn
 from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.surfaces.replay.clock import ReplayClock, ReplayLoop, StalledError
+from phasewalk.surfaces.replay.log import RecordedPhaseLog
 from phasewalk.surfaces.replay.ports import (
     RecordedAdmission,
     RecordedApprovals,
@@ -55,7 +56,7 @@ def walk_again(log: sqlite3.Connection, scratch: ScratchLog, record: RecordedTur
         runners[0].cancel(record.turn_id, Reason(reason))
 
     script = Script(record, clock, scratch.close, cancel)
-    phase_log = scratch.begin(clock, settings.redact, script.later)
+    phase_log = RecordedPhaseLog(scratch.begin(clock, settings.redact), script)
     ids = RecordedIds(script)
 
     def ports(_trigger: Trigger, turn_log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:

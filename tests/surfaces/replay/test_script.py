@@ -56,23 +56,6 @@ def test_a_walk_in_which_everything_waits_for_nothing_ends_with_an_error():
         run(ReplayClock(BEGUN), asyncio.Event().wait())
 
 
-@pytest.mark.spec("CON-22", "TURN-07")
-@pytest.mark.parametrize(("detail", "over"), [({"not_started": "stopped"}, 102.0), ({}, None)])
-def test_the_commit_of_an_intent_takes_time_only_where_the_turn_was_stopped_meanwhile(detail, over):
-    effect = Effect("k", "tool", "notes_add", "failed", BEGUN.at_us + 2_000_000, {}, detail)
-    clock, settled = ReplayClock(BEGUN), []
-    script = Script(record(effect), clock, lambda _why: None, lambda _reason: None)
-    script.place = 0
-
-    async def intend() -> bool:
-        later = script.later(0, lambda: settled.append(clock.monotonic()))
-        await clock.sleep(3.0)
-        return later
-
-    assert run(clock, intend()) is (over is not None)
-    assert [round(at, 6) for at in settled] == ([] if over is None else [over])
-
-
 @pytest.mark.spec("TURN-06")
 def test_work_that_was_used_came_in_time_whatever_its_last_row_says():
     clock = ReplayClock(BEGUN)
