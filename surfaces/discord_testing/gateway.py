@@ -1,0 +1,269 @@
+"""The gateway: who is connected, in which session, what it was told, and how it is disturbed on purpose.
+
+Owns sessions and their events. Knows the world only through its events. Invariant: a session keeps each of its events
+with its number, so that whoever resumes gets what it missed, in order, and nothing twice.
+"""
+
+import asyncio
+import secrets
+import time
+from itertools import pairwise
+from typing import Any
+
+from aiohttp import web
+from attrs import define, field, frozen
+
+from phasewalk.surfaces.discord_testing import payloads
+from phasewalk.surfaces.discord_testing.bell import Bell
+from phasewalk.surfaces.discord_testing.gateway_link import (
+    ACK,
+    DISPATCH,
+    HEARTBEAT,
+    IDENTIFY,
+    INVALID,
+    RECONNECT,
+    REQUEST_MEMBERS,
+    RESUME,
+    Link,
+)
+from phasewalk.surfaces.discord_testing.rest_account import application_flags
+from phasewalk.surfaces.discord_testing.values import Event, Json
+from phasewalk.surfaces.discord_testing.world import PRIVILEGED, World
+
+GUILDS = 1 << 0
+MESSAGES = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
+BAD_TOKEN, DISALLOWED_INTENTS, NOT_AUTHENTICATED = 4004, 4014, 4003
+ENDING = {1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
+"""Close codes after which a session cannot be resumed."""
+
+
+@frozen
+class Heartbeat:
+    """A heartbeat as it came: at which time.monotonic(), with which number, in which session."""
+
+    at: float
+    number: int | None
+    session: str | None
+
+
+@define(eq=False)
+class Session:
+    """What one client was told: every event by its number, which counts from 1."""
+
+    id: str
+    intents: int
+    link: Link | None
+    told: list[tuple[str, Json]] = field(factory=list)
+
+    def tell(self, name: str, data: Json) -> None:
+        """Tell the client, now or when it comes back."""
+        self.told.append((name, data))
+        self.replay(len(self.told) - 1)
+
+    def replay(self, after: int) -> None:
+        """Send what it was told after a number."""
+        if self.link is not None:
+            for number, (name, data) in enumerate(self.told[after:], after + 1):
+                self.link.send(DISPATCH, data, number=number, name=name)
+
+
+class Gateway:
+    """Sessions over websockets. `interval` is the heartbeat's, in seconds; `url` is where resuming leads."""
+
+    def __init__(self, world: World, bell: Bell, interval: float = 41.25) -> None:
+        self.interval = interval
+        self.url = ""
+        self.acknowledges = True
+        self.refuses_resumes = False
+        self.identified: list[Json] = []
+        self.resumed: list[Json] = []
+        self.received: list[Json] = []
+        self.heartbeats: list[Heartbeat] = []
+        self.sessions: dict[str, Session] = {}
+        self._world = world
+        self._bell = bell
+        self._links: list[Link] = []
+        self._refusals: list[int] = []
+        world.listeners.append(self._told)
+
+    @property
+    def connected(self) -> list[Session]:
+        """The sessions that a client holds now."""
+        return [session for session in self.sessions.values() if session.link is not None]
+
+    async def ready(self, times: int = 1, seconds: float = 10.0) -> Session:
+        """Wait until a client is connected and has identified or resumed so often; its session."""
+        greeted = lambda: self.connected if len(self.identified) + len(self.resumed) >= times else []  # noqa: E731
+        return (await self._bell.until(greeted, seconds))[0]
+
+    def reconnect(self) -> None:
+        """Ask every client to come back."""
+        for session in self.connected:
+            if session.link is not None:
+                session.link.send(RECONNECT, None)
+
+    def invalidate(self, *, resumable: bool = False) -> None:
+        """Declare every session invalid; only a resumable one is kept."""
+        for session in self.connected:
+            if session.link is not None:
+                session.link.send(INVALID, resumable)
+            if not resumable:
+                self._end(session)
+
+    def close(self, code: int) -> None:
+        """Close every connection with a code; some codes end the session."""
+        for link in self._links:
+            link.close(code)
+
+    def drop(self) -> None:
+        """Break every connection without a word."""
+        for link in self._links:
+            link.drop()
+
+    def refuse(self, code: int, times: int = 1) -> None:
+        """Close the next connections with a code instead of accepting their IDENTIFY."""
+        self._refusals += [code] * times
+
+    def again(self, name: str) -> None:
+        """Dispatch the last event of a name once more, under a new number."""
+        for session in self.sessions.values():
+            told = [data for known, data in session.told if known == name]
+            if not told:
+                raise LookupError(f"no {name} was dispatched yet; there was: {sorted({n for n, _ in session.told})}")
+            session.tell(name, told[-1])
+
+    def late_by(self) -> float:
+        """By how many seconds the latest heartbeat was too late, one that is due now included; 0 is punctual."""
+        now = time.monotonic()
+        gaps = [0.0]
+        for link in self._links:
+            until = [*link.beats, now] if link.beats else []
+            gaps += [later - sooner - link.interval for sooner, later in pairwise(until)]
+        return max(gaps)
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        """Talk with one client until it has gone."""
+        link = Link(request, self.interval)
+        response = await link.open()
+        writing = asyncio.create_task(link.write())
+        self._links.append(link)
+        try:
+            while (frame := await link.received()) is not None:
+                self._receive(link, frame)
+                self._bell.ring()
+        finally:
+            writing.cancel()
+            self._links.remove(link)
+            self._left(link)
+            self._bell.ring()
+        return response
+
+    def _receive(self, link: Link, frame: Json) -> None:
+        data: Any = frame.get("d")
+        match frame["op"]:
+            case operation if operation == HEARTBEAT:
+                self._beat(link, data)
+            case operation if operation == IDENTIFY:
+                self._identify(link, data)
+            case operation if operation == RESUME:
+                self._resume(link, data)
+            case operation if link.session is None:
+                link.close(NOT_AUTHENTICATED)
+            case operation if operation == REQUEST_MEMBERS:
+                self._members(self.sessions[link.session], data)
+            case _:
+                self.received.append(frame)
+
+    def _beat(self, link: Link, number: int | None) -> None:
+        now = time.monotonic()
+        link.beats.append(now)
+        self.heartbeats.append(Heartbeat(now, number, link.session))
+        if self.acknowledges:
+            link.send(ACK, None)
+
+    def _identify(self, link: Link, data: Json) -> None:
+        self.identified.append(data)
+        switched_on = sum(PRIVILEGED[name] for name in self._world.privileged)
+        if self._refusals:
+            link.close(self._refusals.pop(0))
+        elif data["token"] != self._world.token:
+            link.close(BAD_TOKEN)
+        elif data["intents"] & sum(PRIVILEGED.values()) & ~switched_on:
+            link.close(DISALLOWED_INTENTS)
+        else:
+            self._begin(link, data["intents"])
+
+    def _begin(self, link: Link, intents: int) -> None:
+        world = self._world
+        session = Session(secrets.token_hex(16), intents, link)
+        self.sessions[session.id] = session
+        link.session = session.id
+        homes = [guild for guild in world.guilds.values() if world.bot.id in guild.members]
+        ready = {
+            "v": 10,
+            "user": payloads.user_json(world.bot),
+            "guilds": [{"id": str(guild.id), "unavailable": True} for guild in homes],
+            "session_id": session.id,
+            "session_type": "normal",
+            "resume_gateway_url": self.url,
+            "private_channels": [],
+            "shard": [0, 1],
+            "application": {"id": str(world.bot.id), "flags": application_flags(world)},
+        }
+        session.tell("READY", ready)
+        for guild in homes if intents & GUILDS else ():
+            channels = [each for each in guild.channels.values() if not each.is_thread or world.sees(each)]
+            session.tell("GUILD_CREATE", payloads.guild_event(guild, [guild.members[world.bot.id]], channels))
+
+    def _resume(self, link: Link, data: Json) -> None:
+        self.resumed.append(data)
+        session = self.sessions.get(data["session_id"])
+        if data["token"] != self._world.token:
+            link.close(BAD_TOKEN)
+        elif session is None or self.refuses_resumes or not 0 <= data["seq"] <= len(session.told):
+            link.send(INVALID, False)
+        else:
+            session.link, link.session = link, session.id
+            session.replay(data["seq"])
+            session.tell("RESUMED", {})
+
+    def _members(self, session: Session, asked: Json) -> None:
+        guild = self._world.guilds[int(asked["guild_id"])]
+        wanted = {int(number) for number in asked.get("user_ids") or ()}
+        found = [
+            member
+            for number, member in guild.members.items()
+            if (number in wanted if wanted else member.user.name.startswith(asked.get("query") or ""))
+        ]
+        session.tell(
+            "GUILD_MEMBERS_CHUNK",
+            {
+                "guild_id": str(guild.id),
+                "members": [payloads.member_json(member) for member in found[: asked.get("limit") or None]],
+                "chunk_index": 0,
+                "chunk_count": 1,
+                "not_found": [str(number) for number in wanted - set(guild.members)],
+                "nonce": asked.get("nonce"),
+            },
+        )
+
+    def _left(self, link: Link) -> None:
+        session = self.sessions.get(link.session or "")
+        if session is None or session.link is not link:
+            return
+        session.link = None
+        if link.closed_with in ENDING or (link.closed_with is None and link.close_code in ENDING):
+            self._end(session)
+
+    def _end(self, session: Session) -> None:
+        self.sessions.pop(session.id, None)
+
+    def _told(self, event: Event) -> None:
+        for session in self.sessions.values():
+            if not event.needs or event.needs & session.intents:
+                session.tell(event.name, self._seen(event, session.intents))
+        self._bell.ring()
+
+    def _seen(self, event: Event, intents: int) -> Json:
+        hidden = event.name in MESSAGES and "guild_id" in event.data and not intents & PRIVILEGED["message_content"]
+        return payloads.blanked(event.data, self._world.bot.id) if hidden else event.data
