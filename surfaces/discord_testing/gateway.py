@@ -212,8 +212,10 @@ class Gateway:
         }
         session.tell("READY", ready)
         for guild in homes if intents & GUILDS else ():
+            own = [guild.members[world.bot.id]]
+            members = guild.members.values() if intents & PRIVILEGED["presences"] else own
             channels = [each for each in guild.channels.values() if not each.is_thread or world.sees(each)]
-            session.tell("GUILD_CREATE", payloads.guild_event(guild, [guild.members[world.bot.id]], channels))
+            session.tell("GUILD_CREATE", payloads.guild_event(guild, members, channels))
 
     def _resume(self, link: Link, data: Json) -> None:
         self.resumed.append(data)

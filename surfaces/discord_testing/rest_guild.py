@@ -3,7 +3,9 @@
 Owns who may be acted on. Knows no socket. Invariant: nobody acts on the owner or on somebody at least as high.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from phasewalk.surfaces.discord_testing import payloads
 from phasewalk.surfaces.discord_testing.calls import ApiError, Call, Routes, bad_field, missing
@@ -55,7 +57,8 @@ def change_member(call: Call) -> Json:
     if "communication_disabled_until" in call.body:
         _time_out(call, home, changed)
     if "nick" in call.body:
-        _subject(call, home, changed.user, Permission.MANAGE_NICKNAMES)
+        if changed.user is not call.world.bot:
+            _subject(call, home, changed.user, Permission.MANAGE_NICKNAMES)
         changes = [{"key": "nick", "old_value": changed.nick, "new_value": call.body["nick"]}]
         changed.nick = call.body["nick"] or None
         call.world.changed(changed, call.world.bot, changes, reason=call.reason, guild=home)
@@ -93,8 +96,26 @@ def ban(call: Call) -> None:
     """`PUT /guilds/{guild}/bans/{user}`; a user need not be a member."""
     home, out = call.guild(), call.user()
     _subject(call, home, out, Permission.BAN_MEMBERS)
-    seconds = _sweep_seconds(call.body or {})
+    seconds = _sweep_seconds({**call.query, **(call.body or {})})
     call.world.ban(out, call.world.bot, reason=call.reason, delete_message_seconds=seconds, guild=home)
+
+
+def bulk_ban(call: Call) -> Json:
+    """`POST /guilds/{guild}/bulk-ban`: whoever cannot be banned is named, the others are banned."""
+    home = call.guild()
+    call.need(Permission.BAN_MEMBERS, home)
+    seconds, bot = _sweep_seconds(call.body), home.members[call.world.bot.id]
+    banned: list[str] = []
+    failed: list[str] = []
+    for given in call.body["user_ids"]:
+        out = call.world.users.get(int(given))
+        possible = out is not None and out.id not in home.bans and outranks(home, bot, home.members.get(out.id))
+        (banned if possible else failed).append(str(given))
+        if out is not None and possible:
+            call.world.ban(out, bot, reason=call.reason, delete_message_seconds=seconds, guild=home)
+    if not banned:
+        raise ApiError(500, 500000, "Failed to ban users")
+    return {"banned_users": banned, "failed_users": failed}
 
 
 def unban(call: Call) -> None:
@@ -184,8 +205,9 @@ def _give(call: Call, home: Guild, target: Member, wanted: set[int]) -> None:
         call.world.note(ROLE_UPDATE, call.world.bot, target.user.id, changes=[change], guild=home)
 
 
-def _sweep_seconds(body: Json) -> int:
-    seconds = int(body.get("delete_message_seconds", int(body.get("delete_message_days", 0)) * DAY))
+def _sweep_seconds(given: Mapping[str, Any]) -> int:
+    """How far back messages go with a ban; clients give it in the body or in the query."""
+    seconds = int(given.get("delete_message_seconds", int(given.get("delete_message_days", 0)) * DAY))
     if not 0 <= seconds <= LONGEST_SWEEP:
         raise bad_field("delete_message_seconds", "NUMBER_TYPE_MAX", f"Must be between 0 and {LONGEST_SWEEP}.")
     return seconds
@@ -206,5 +228,6 @@ ROUTES: Routes = {
     f"GET {BAN}": one_ban,
     f"PUT {BAN}": ban,
     f"DELETE {BAN}": unban,
+    "POST /guilds/{guild}/bulk-ban": bulk_ban,
     "GET /guilds/{guild}/audit-logs": audit_log,
 }

@@ -177,6 +177,16 @@ def unreact(call: Call) -> None:
     call.world.unreact(call.message(channel), user, call.params["emoji"])
 
 
+def clear_reactions(call: Call) -> None:
+    """`DELETE /channels/{channel}/messages/{message}/reactions`, of one emoji or of all."""
+    channel = call.channel()
+    message = call.message(channel)
+    call.need(Permission.MANAGE_MESSAGES, channel)
+    for emoji in [call.params["emoji"]] if "emoji" in call.params else list(message.reactions):
+        for user in list(message.reactions.get(emoji, ())):
+            call.world.unreact(message, user, emoji)
+
+
 def reactors(call: Call) -> list[Json]:
     """`GET /channels/{channel}/messages/{message}/reactions/{emoji}`."""
     message = call.message(call.channel())
@@ -223,6 +233,8 @@ ROUTES: Routes = {
     f"PATCH {MESSAGE}": edit_message,
     f"DELETE {MESSAGE}": delete_message,
     f"PUT {MESSAGE}/reactions/{{emoji}}/@me": react,
+    f"DELETE {MESSAGE}/reactions": clear_reactions,
+    f"DELETE {MESSAGE}/reactions/{{emoji}}": clear_reactions,
     f"GET {MESSAGE}/reactions/{{emoji}}": reactors,
     f"DELETE {MESSAGE}/reactions/{{emoji}}/{{user}}": unreact,
 }

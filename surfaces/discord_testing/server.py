@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Self, TypeVar
+from urllib.parse import unquote
 
 from aiohttp import web
 from attrs import frozen
@@ -130,6 +131,7 @@ class FakeDiscord:
             body, files = await _read(request)
             path = request.path.removeprefix(BASE)
             reason = request.headers.get("X-Audit-Log-Reason")
+            reason = None if reason is None else unquote(reason)
             recorded = Recorded(request.method, path, dict(request.query), body, files, reason, self.world.clock())
             self.requests.append(recorded)
             self._bell.ring()

@@ -160,6 +160,8 @@ async def test_reactions_go_both_ways(fake, connect):
     assert said.reactions["\N{EYES}"] == [fake.world.bot.id]
     fake.world.unreact(said, "ben", "\N{FIRE}")
     assert (await client.told("raw_reaction_remove")).message_id == said.id
+    await message.clear_reactions()
+    assert said.reactions == {}
 
 
 async def test_history_is_read_back_in_pages_from_an_id_that_need_not_exist(fake, connect):
