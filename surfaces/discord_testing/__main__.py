@@ -2,18 +2,22 @@
 
 import argparse
 import asyncio
+import contextlib
 import sys
 
 from phasewalk.surfaces.discord_testing.server import FakeDiscord
 from phasewalk.surfaces.discord_testing.world import PRIVILEGED, small_world
 
 
-async def _serve_for_ever(given: argparse.Namespace) -> None:
+async def _serve(given: argparse.Namespace) -> None:
     world = small_world(token=given.token, privileged=given.privileged, nonce_seconds=given.nonce_seconds)
     async with FakeDiscord(world, port=given.port, heartbeat_interval=given.heartbeat_interval) as fake:
         sys.stdout.write(f"api={fake.api}\ngateway={fake.gateway_url}\ncontrol={fake.control}\n")
         sys.stdout.flush()
-        await asyncio.Event().wait()
+        if given.until_input_ends:
+            await asyncio.to_thread(sys.stdin.read)
+        else:
+            await asyncio.Event().wait()
 
 
 def main() -> None:
@@ -30,7 +34,15 @@ def main() -> None:
         choices=list(PRIVILEGED),
         help="the privileged intents that are switched on; all unless said otherwise",
     )
-    asyncio.run(_serve_for_ever(parser.parse_args()))
+    parser.add_argument(
+        "--until-input-ends", action="store_true", help="end with the standard input, so with whoever started it"
+    )
+    given = parser.parse_args()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_serve(given))
+    except (OSError, OverflowError) as error:
+        sys.exit(f"cannot listen on port {given.port} of 127.0.0.1: {error}; 0 takes a free one")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 from attrs import asdict, has
 
-from phasewalk.surfaces.discord_testing import payloads
+from phasewalk.surfaces.discord_testing import payloads, payloads_guild
 from phasewalk.surfaces.discord_testing.faults import Hold, fault_of
 from phasewalk.surfaces.discord_testing.interactions import Interaction
 from phasewalk.surfaces.discord_testing.values import (
@@ -63,8 +63,8 @@ class _Further:
     def fault(self, method: str, path: str, fault: Json, times: int = 1) -> None:
         self._fake.faults.add(method, path, fault_of(fault), times)
 
-    def hold(self, method: str, path: str, *, after: bool = True) -> int:
-        self._fake.holds.append(self._fake.hold(method, path, after=after))
+    def hold(self, method: str, path: str, *, after: bool = True, times: int = 1) -> int:
+        self._fake.holds.append(self._fake.hold(method, path, after=after, times=times))
         return len(self._fake.holds) - 1
 
     async def held(self, hold: int, seconds: float = 10.0) -> list[str]:
@@ -164,9 +164,9 @@ SHOWN: Mapping[type, Callable[[Any], Json]] = {
     User: payloads.user_json,
     Member: payloads.member_json,
     Role: payloads.role_json,
-    Guild: payloads.guild_json,
-    Ban: lambda ban: {**payloads.ban_json(ban), "delete_message_seconds": ban.delete_message_seconds},
-    AuditEntry: payloads.audit_json,
+    Guild: payloads_guild.guild_json,
+    Ban: lambda ban: {**payloads_guild.ban_json(ban), "delete_message_seconds": ban.delete_message_seconds},
+    AuditEntry: payloads_guild.audit_json,
     Interaction: lambda used: {"id": str(used.id), "answers": [answer.text for answer in used.answers]},
 }
 

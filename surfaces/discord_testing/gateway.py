@@ -11,13 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 from aiohttp import web
-from attrs import define, field, frozen
 
-from phasewalk.surfaces.discord_testing import payloads
+from phasewalk.surfaces.discord_testing import payloads, payloads_guild
 from phasewalk.surfaces.discord_testing.bell import Bell
 from phasewalk.surfaces.discord_testing.gateway_link import (
     ACK,
-    DISPATCH,
     HEARTBEAT,
     IDENTIFY,
     INVALID,
@@ -26,45 +24,20 @@ from phasewalk.surfaces.discord_testing.gateway_link import (
     RESUME,
     Link,
 )
+from phasewalk.surfaces.discord_testing.gateway_session import Heartbeat, Session
 from phasewalk.surfaces.discord_testing.rest_account import application_flags
 from phasewalk.surfaces.discord_testing.values import Event, Json
 from phasewalk.surfaces.discord_testing.world import PRIVILEGED, World
 
 GUILDS = 1 << 0
+HEARD = (3, 4)
+"""Presence and voice state: heard, and nothing comes of them."""
+
 MESSAGES = ("MESSAGE_CREATE", "MESSAGE_UPDATE")
-BAD_TOKEN, DISALLOWED_INTENTS, NOT_AUTHENTICATED = 4004, 4014, 4003
+UNKNOWN_OPERATION, UNREADABLE, NOT_AUTHENTICATED = 4001, 4002, 4003
+BAD_TOKEN, TWICE, DISALLOWED_INTENTS = 4004, 4005, 4014
 ENDING = {1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
 """Close codes after which a session cannot be resumed."""
-
-
-@frozen
-class Heartbeat:
-    """A heartbeat as it came: at which time.monotonic(), with which number, in which session."""
-
-    at: float
-    number: int | None
-    session: str | None
-
-
-@define(eq=False)
-class Session:
-    """What one client was told: every event by its number, which counts from 1."""
-
-    id: str
-    intents: int
-    link: Link | None
-    told: list[tuple[str, Json]] = field(factory=list)
-
-    def tell(self, name: str, data: Json) -> None:
-        """Tell the client, now or when it comes back."""
-        self.told.append((name, data))
-        self.replay(len(self.told) - 1)
-
-    def replay(self, after: int) -> None:
-        """Send what it was told after a number."""
-        if self.link is not None:
-            for number, (name, data) in enumerate(self.told[after:], after + 1):
-                self.link.send(DISPATCH, data, number=number, name=name)
 
 
 class Gateway:
@@ -148,8 +121,7 @@ class Gateway:
         writing = asyncio.create_task(link.write())
         self._links.append(link)
         try:
-            while (frame := await link.received()) is not None:
-                self._receive(link, frame)
+            while await self._one(link):
                 self._bell.ring()
         finally:
             writing.cancel()
@@ -158,11 +130,24 @@ class Gateway:
             self._bell.ring()
         return response
 
+    async def _one(self, link: Link) -> bool:
+        """Take one frame of the client; False when it has gone."""
+        try:
+            frame = await link.received()
+            if frame is not None:
+                self._receive(link, frame)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            link.close(UNREADABLE)
+            return True
+        return frame is not None
+
     def _receive(self, link: Link, frame: Json) -> None:
         data: Any = frame.get("d")
         match frame["op"]:
             case operation if operation == HEARTBEAT:
                 self._beat(link, data)
+            case operation if operation in (IDENTIFY, RESUME) and link.session is not None:
+                link.close(TWICE)
             case operation if operation == IDENTIFY:
                 self._identify(link, data)
             case operation if operation == RESUME:
@@ -171,8 +156,10 @@ class Gateway:
                 link.close(NOT_AUTHENTICATED)
             case operation if operation == REQUEST_MEMBERS:
                 self._members(self.sessions[link.session], data)
-            case _:
+            case operation if operation in HEARD:
                 self.received.append(frame)
+            case _:
+                link.close(UNKNOWN_OPERATION)
 
     def _beat(self, link: Link, number: int | None) -> None:
         now = time.monotonic()
@@ -215,7 +202,7 @@ class Gateway:
             own = [guild.members[world.bot.id]]
             members = guild.members.values() if intents & PRIVILEGED["presences"] else own
             channels = [each for each in guild.channels.values() if not each.is_thread or world.sees(each)]
-            session.tell("GUILD_CREATE", payloads.guild_event(guild, members, channels))
+            session.tell("GUILD_CREATE", payloads_guild.guild_event(guild, members, channels))
 
     def _resume(self, link: Link, data: Json) -> None:
         self.resumed.append(data)

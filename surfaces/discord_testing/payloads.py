@@ -3,14 +3,9 @@
 Owns the shapes. Knows no socket. Invariant: ids are strings, and what a shape says stands in the value it was made of.
 """
 
-from collections.abc import Iterable
-
 from phasewalk.surfaces.discord_testing.values import (
-    AuditEntry,
-    Ban,
     Channel,
     ChannelKind,
-    Guild,
     Json,
     Member,
     Message,
@@ -26,15 +21,16 @@ EPHEMERAL = 1 << 6
 
 def user_json(user: User) -> Json:
     """A user."""
-    return {
+    automatic = user.bot or user.webhook
+    shown = {
         "id": str(user.id),
         "username": user.name,
-        "discriminator": "0000" if user.bot or user.webhook else "0",
-        "global_name": None if user.bot or user.webhook else user.name.title(),
+        "discriminator": "0000" if automatic else "0",
+        "global_name": None if automatic else user.name.title(),
         "avatar": None,
-        "bot": user.bot or user.webhook,
         "public_flags": 0,
     }
+    return {**shown, "bot": True} if automatic else shown
 
 
 def member_json(member: Member, *, with_user: bool = True) -> Json:
@@ -144,8 +140,9 @@ def message_json(message: Message, people: dict[int, User], *, bot: int = 0, quo
         "components": [],
         "pinned": False,
         "flags": message.flags,
-        "reactions": _reactions_json(message, bot),
     }
+    if message.reactions:
+        shown["reactions"] = _reactions_json(message, bot)
     if message.nonce is not None:
         shown["nonce"] = message.nonce
     if message.author.webhook:
@@ -172,6 +169,10 @@ def message_event(message: Message, people: dict[int, User], bot: int) -> Json:
         member = guild.members.get(message.author.id)
         if member is not None:
             shown["member"] = member_json(member, with_user=False)
+        for named in shown["mentions"]:
+            mentioned = guild.members.get(int(named["id"]))
+            if mentioned is not None:
+                named["member"] = member_json(mentioned, with_user=False)
     return shown
 
 
@@ -203,77 +204,3 @@ def emoji_json(emoji: str) -> Json:
     """An emoji: a character, or `name:id` of a custom one."""
     name, _, number = emoji.partition(":")
     return {"name": name, "id": number or None}
-
-
-def guild_json(guild: Guild) -> Json:
-    """A guild with its roles, without its people and channels."""
-    return {
-        "id": str(guild.id),
-        "name": guild.name,
-        "owner_id": str(guild.owner.id),
-        "icon": None,
-        "splash": None,
-        "discovery_splash": None,
-        "description": None,
-        "afk_channel_id": None,
-        "afk_timeout": 300,
-        "verification_level": 0,
-        "default_message_notifications": 0,
-        "explicit_content_filter": 0,
-        "roles": [role_json(role) for role in guild.roles.values()],
-        "emojis": [],
-        "stickers": [],
-        "features": [],
-        "mfa_level": 0,
-        "system_channel_id": None,
-        "system_channel_flags": 0,
-        "rules_channel_id": None,
-        "vanity_url_code": None,
-        "banner": None,
-        "premium_tier": 0,
-        "premium_progress_bar_enabled": False,
-        "preferred_locale": "en-US",
-        "public_updates_channel_id": None,
-        "nsfw_level": 0,
-    }
-
-
-def guild_event(guild: Guild, members: Iterable[Member], channels: Iterable[Channel]) -> Json:
-    """A guild as the gateway shows it to somebody who sees these members and channels."""
-    seen = list(channels)
-    return {
-        **guild_json(guild),
-        "large": False,
-        "unavailable": False,
-        "member_count": len(guild.members),
-        "members": [member_json(member) for member in members],
-        "channels": [channel_json(each) for each in seen if not each.is_thread],
-        "threads": [channel_json(each) for each in seen if each.is_thread and not each.archived],
-        "joined_at": written(moment_of(guild.id)),
-        "presences": [],
-        "voice_states": [],
-        "stage_instances": [],
-        "guild_scheduled_events": [],
-        "soundboard_sounds": [],
-    }
-
-
-def ban_json(ban: Ban) -> Json:
-    """A ban as the list of bans shows it."""
-    return {"user": user_json(ban.user), "reason": ban.reason}
-
-
-def audit_json(entry: AuditEntry) -> Json:
-    """A line of the audit log."""
-    shown: Json = {
-        "id": str(entry.id),
-        "action_type": entry.action,
-        "user_id": str(entry.by.id),
-        "target_id": None if entry.target is None else str(entry.target),
-        "changes": list(entry.changes),
-    }
-    if entry.reason is not None:
-        shown["reason"] = entry.reason
-    if entry.options:
-        shown["options"] = dict(entry.options)
-    return shown

@@ -6,8 +6,8 @@ line in the audit log.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from phasewalk.surfaces.discord_testing import payloads
-from phasewalk.surfaces.discord_testing.population import MEMBERS, GuildKey, UserKey
+from phasewalk.surfaces.discord_testing import payloads, payloads_guild
+from phasewalk.surfaces.discord_testing.population import GUILDS, MEMBERS, GuildKey, UserKey
 from phasewalk.surfaces.discord_testing.talking import Talking
 from phasewalk.surfaces.discord_testing.values import AuditEntry, Ban, Event, Guild, Json, User, moment_of, written
 
@@ -100,13 +100,15 @@ class Policing(Talking):
         home = self.guild(guild)
         entry = AuditEntry(self.ids.new(), action, self.user(by), target, reason, changes, options or {})
         home.audit.append(entry)
-        shown = {**payloads.audit_json(entry), "guild_id": str(home.id)}
+        shown = {**payloads_guild.audit_json(entry), "guild_id": str(home.id)}
         self.emit(Event("GUILD_AUDIT_LOG_ENTRY_CREATE", shown, MODERATION_INTENT))
         return entry
 
     def _leave(self, guild: Guild, user: User) -> None:
         if guild.members.pop(user.id, None) is not None:
             self._tell(guild, "GUILD_MEMBER_REMOVE", user, MEMBERS)
+        if user is self.bot:
+            self.emit(Event("GUILD_DELETE", {"id": str(guild.id)}, GUILDS))
 
     def _sweep(self, guild: Guild, user: User, seconds: int) -> None:
         since = self.clock() - seconds

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from phasewalk.surfaces.discord_testing import payloads
+from phasewalk.surfaces.discord_testing import payloads, payloads_guild
 from phasewalk.surfaces.discord_testing.permissions import EVERYTHING, ORDINARY, Permission, granted
 from phasewalk.surfaces.discord_testing.values import (
     Channel,
@@ -16,6 +16,7 @@ from phasewalk.surfaces.discord_testing.values import (
     Event,
     Guild,
     Ids,
+    Json,
     Member,
     Message,
     Overwrite,
@@ -43,6 +44,8 @@ class Population:
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
         self.listeners: list[Callable[[Event], None]] = []
+        self.files: dict[str, bytes] = {}
+        self.cdn = "https://cdn.example"
         self.bot = self.add_user(bot, bot=True)
 
     def emit(self, event: Event) -> None:
@@ -66,7 +69,7 @@ class Population:
         self.guilds[number] = guild
         self.add_member(guild.owner, guild=guild)
         self.add_member(self.bot, roles=[self.add_role("bot", bot_permissions, guild=guild, position=50)], guild=guild)
-        self.emit(Event("GUILD_CREATE", payloads.guild_event(guild, guild.members.values(), ()), GUILDS))
+        self.emit(Event("GUILD_CREATE", payloads_guild.guild_event(guild, guild.members.values(), ()), GUILDS))
         return guild
 
     def add_role(self, name: str, permissions: int = 0, *, position: int = 1, guild: GuildKey = None) -> Role:
@@ -93,7 +96,7 @@ class Population:
         home = self.guild(guild)
         hidden = {self._role(home, role).id: Overwrite(deny=Permission.VIEW_CHANNEL) for role in hidden_from}
         channel = Channel(self.ids.new(), name, ChannelKind.TEXT, home, overwrites=hidden)
-        self._place(channel, "CHANNEL_CREATE")
+        self._place(channel, "CHANNEL_CREATE", {})
         return channel
 
     def overwrite(self, channel: ChannelKey, whom: Role | Member | str, *, allow: int = 0, deny: int = 0) -> None:
@@ -119,7 +122,7 @@ class Population:
         thread = Channel(at or self.ids.new(), name, kind, above.guild, above, owner=starter.id)
         if at in above.messages:
             above.messages[at].thread = thread
-        self._place(thread, "THREAD_CREATE")
+        self._place(thread, "THREAD_CREATE", {"newly_created": True})
         return thread
 
     def remove_channel(self, channel: ChannelKey) -> None:
@@ -187,11 +190,11 @@ class Population:
         """Whether the bot sees a channel."""
         return Permission.VIEW_CHANNEL in self.allowed(self.bot, channel)
 
-    def _place(self, channel: Channel, name: str) -> None:
+    def _place(self, channel: Channel, name: str, further: Json) -> None:
         self.channels[channel.id] = channel
         if channel.guild is not None:
             channel.guild.channels[channel.id] = channel
-        self.emit(Event(name, payloads.channel_json(channel), GUILDS))
+        self.emit(Event(name, {**payloads.channel_json(channel), **further}, GUILDS))
 
     def _role(self, guild: Guild, role: Role | str) -> Role:
         return role if isinstance(role, Role) else _found("role", role, guild.roles)

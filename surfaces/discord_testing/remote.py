@@ -50,8 +50,8 @@ class Remote:
 @contextmanager
 def in_process(*arguments: str) -> Iterator[Remote]:
     """A fake in a process of its own; `arguments` are those of its command line."""
-    command = [sys.executable, "-m", "phasewalk.surfaces.discord_testing", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  - our own module
+    command = [sys.executable, "-m", "phasewalk.surfaces.discord_testing", "--until-input-ends", *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603  - our own module
         try:
             out = process.stdout or ()
             lines = [line.rstrip() for line in islice(out, 3)]

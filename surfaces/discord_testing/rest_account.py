@@ -4,7 +4,8 @@ Owns the application's flags. Knows no socket. Invariant: the gateway that is na
 """
 
 from phasewalk.surfaces.discord_testing.calls import Call, Routes, missing
-from phasewalk.surfaces.discord_testing.payloads import channel_json, guild_json, user_json
+from phasewalk.surfaces.discord_testing.payloads import channel_json, user_json
+from phasewalk.surfaces.discord_testing.payloads_guild import guild_json
 from phasewalk.surfaces.discord_testing.values import Json
 from phasewalk.surfaces.discord_testing.world import World
 

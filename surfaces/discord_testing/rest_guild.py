@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from phasewalk.surfaces.discord_testing import payloads
+from phasewalk.surfaces.discord_testing import payloads, payloads_guild
 from phasewalk.surfaces.discord_testing.calls import ApiError, Call, Routes, bad_field, missing
 from phasewalk.surfaces.discord_testing.permissions import Permission, granted, outranks
 from phasewalk.surfaces.discord_testing.policing import ROLE_UPDATE
@@ -22,7 +22,7 @@ def guild(call: Call) -> Json:
     """`GET /guilds/{guild}`."""
     home = call.guild()
     counts = {"approximate_member_count": len(home.members), "approximate_presence_count": len(home.members)}
-    return {**payloads.guild_json(home), **counts}
+    return {**payloads_guild.guild_json(home), **counts}
 
 
 def channels(call: Call) -> list[Json]:
@@ -132,7 +132,7 @@ def bans(call: Call) -> list[Json]:
     home = call.guild()
     call.need(Permission.BAN_MEMBERS, home)
     after, most = int(call.query.get("after", "0")), call.limit(most=1000, otherwise=1000)
-    return [payloads.ban_json(home.bans[number]) for number in sorted(home.bans) if number > after][:most]
+    return [payloads_guild.ban_json(home.bans[number]) for number in sorted(home.bans) if number > after][:most]
 
 
 def one_ban(call: Call) -> Json:
@@ -141,7 +141,7 @@ def one_ban(call: Call) -> Json:
     call.need(Permission.BAN_MEMBERS, home)
     if out.id not in home.bans:
         raise missing(10026, "Ban")
-    return payloads.ban_json(home.bans[out.id])
+    return payloads_guild.ban_json(home.bans[out.id])
 
 
 def audit_log(call: Call) -> Json:
@@ -159,7 +159,7 @@ def audit_log(call: Call) -> Json:
     page = found[:most] if "after" in query else found[::-1][:most]
     named = {number for entry in page for number in (entry.by.id, entry.target) if number in call.world.users}
     return {
-        "audit_log_entries": [payloads.audit_json(entry) for entry in page],
+        "audit_log_entries": [payloads_guild.audit_json(entry) for entry in page],
         "users": [payloads.user_json(call.world.users[number]) for number in sorted(named)],
         **{
             kind: []

@@ -5,7 +5,7 @@ them. Knows no client library. Invariant: each request is recorded before anythi
 """
 
 import asyncio
-import json
+import mimetypes
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -13,7 +13,6 @@ from typing import Any, Self, TypeVar
 from urllib.parse import unquote
 
 from aiohttp import web
-from attrs import frozen
 
 from phasewalk.surfaces.discord_testing import (
     control,
@@ -23,12 +22,13 @@ from phasewalk.surfaces.discord_testing import (
     rest_interactions,
     rest_messages,
 )
+from phasewalk.surfaces.discord_testing.answers import Given, answer, limits, read
 from phasewalk.surfaces.discord_testing.bell import Bell
 from phasewalk.surfaces.discord_testing.calls import ApiError, Call, Endpoint
 from phasewalk.surfaces.discord_testing.faults import Fault, FaultBook, Hold, Refusal, Reset, Wait, pattern_of
 from phasewalk.surfaces.discord_testing.gateway import Gateway
 from phasewalk.surfaces.discord_testing.gateway_link import abort
-from phasewalk.surfaces.discord_testing.values import Json
+from phasewalk.surfaces.discord_testing.recorded import Recorded
 from phasewalk.surfaces.discord_testing.world import World, small_world
 
 BASE = "/api/v10"
@@ -43,19 +43,6 @@ BY_TOKEN_OF_PATH = ("/interactions/", "/webhooks/")
 """Paths that carry their own token and need no other."""
 
 Found = TypeVar("Found")
-
-
-@frozen
-class Recorded:
-    """A request as it came: its path below the API, its body parsed, its files by name, its unix time in seconds."""
-
-    method: str
-    path: str
-    query: Mapping[str, str]
-    body: Any
-    files: tuple[Json, ...]
-    reason: str | None
-    at: float
 
 
 class FakeDiscord:
@@ -84,11 +71,13 @@ class FakeDiscord:
         for described, endpoint in ROUTES.items():
             method, path = described.split(" ")
             app.router.add_route(method, BASE + path, self._serving(endpoint, described))
+        app.router.add_get("/attachments/{number}/{name}", self._file)
         app.router.add_route("*", "/{path:.*}", self._serving(_unserved, "unserved"))
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port).start()
         place = f"127.0.0.1:{self._runner.addresses[0][1]}"
+        self.world.cdn = f"http://{place}"
         self.api, self.control = f"http://{place}{BASE}", f"http://{place}/control"
         self.gateway_url = self.gateway.url = f"ws://{place}/gw/"
         return self
@@ -107,12 +96,12 @@ class FakeDiscord:
 
     def pinging(self) -> list[Recorded]:
         """The requests that wrote a message without saying who may be notified: each could notify everyone."""
-        return [one for one in self.requests if _speaks(one) and "allowed_mentions" not in _message_of(one.body)]
+        return [one for one in self.requests if one.pings_whom_it_likes]
 
-    def hold(self, method: str, path: str, *, after: bool = True) -> Hold:
-        """Let the next matching request stand: after it was accepted and before it is answered, or before both."""
+    def hold(self, method: str, path: str, *, after: bool = True, times: int = 1) -> Hold:
+        """Let matching requests stand: after they were accepted and before they are answered, or before both."""
         standing = Hold()
-        self.faults.add(method, path, Fault(standing, after=after))
+        self.faults.add(method, path, Fault(standing, after=after), times)
         return standing
 
     async def held(self, standing: Hold, seconds: float = 10.0) -> Hold:
@@ -128,18 +117,31 @@ class FakeDiscord:
         bucket = f"{zlib.crc32(described.encode()):08x}"
 
         async def serve(request: web.Request) -> web.StreamResponse:
-            body, files = await _read(request)
-            path = request.path.removeprefix(BASE)
+            given = await read(request)
             reason = request.headers.get("X-Audit-Log-Reason")
             reason = None if reason is None else unquote(reason)
-            recorded = Recorded(request.method, path, dict(request.query), body, files, reason, self.world.clock())
-            self.requests.append(recorded)
-            self._bell.ring()
+            self._record(request, given, reason)
+            if given.unreadable:
+                return answer(400, {"code": 50109, "message": "The request body contains invalid JSON."})
             params = {**request.match_info, "gateway": self.gateway.url}
-            call = Call(self.world, params, recorded.query, body, files, reason)
+            call = Call(self.world, params, dict(request.query), given.body, given.files, reason)
             return await self._with_faults(request, call, endpoint, bucket)
 
         return serve
+
+    def _record(self, request: web.Request, given: Given, reason: str | None) -> None:
+        path, query, now = request.path.removeprefix(BASE), dict(request.query), self.world.clock()
+        self.requests.append(Recorded(request.method, path, query, given.body, given.named, reason, now))
+        self._bell.ring()
+
+    async def _file(self, request: web.Request) -> web.Response:
+        """What was attached to a message, as from Discord's file server."""
+        self._record(request, Given(None), None)
+        content = self.world.files.get(request.path)
+        if content is None:
+            return answer(404, "This content is no longer available.")
+        kind = mimetypes.guess_type(request.path)[0] or "application/octet-stream"
+        return web.Response(body=content, content_type=kind)
 
     async def _with_faults(self, request: web.Request, call: Call, endpoint: Endpoint, bucket: str) -> web.Response:
         path = request.path.removeprefix(BASE)
@@ -158,7 +160,7 @@ class FakeDiscord:
         """Let the fault happen; what it answers, if it answers."""
         match fault.what:
             case Refusal(status, body, headers):
-                return _written(status, body, headers)
+                return answer(status, body, headers)
             case Reset():
                 abort(request)
                 return web.Response(status=500)
@@ -182,60 +184,18 @@ class FakeDiscord:
         path = request.path.removeprefix(BASE)
         if endpoint is _unserved:
             self.unserved.append(f"{request.method} {path}")
-        headers = _limits(bucket)
+        headers = limits(bucket)
         open_path = path.startswith(BY_TOKEN_OF_PATH)
         if not open_path and request.headers.get("Authorization") != f"Bot {self.world.token}":
-            return _written(401, {"message": "401: Unauthorized", "code": 0}, headers)
+            return answer(401, {"message": "401: Unauthorized", "code": 0}, headers)
         try:
-            return _written(200, endpoint(call), headers)
+            return answer(200, endpoint(call), headers)
         except ApiError as error:
-            return _written(error.status, error.body, headers)
+            return answer(error.status, error.body, headers)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            what = f"the fake Discord cannot make sense of this request: {error!r}"
+            return answer(400, {"code": 50035, "message": what}, headers)
 
 
 def _unserved(_: Call) -> None:
     raise ApiError(404, 0, "404: Not Found")
-
-
-async def _read(request: web.Request) -> tuple[Any, tuple[Json, ...]]:
-    """The body of a request and the files that came with it."""
-    if not request.content_type.startswith("multipart/"):
-        text = await request.text()
-        return (json.loads(text) if text else None), ()
-    fields = await request.post()
-    written = fields.get("payload_json", "{}")
-    files = [
-        {"filename": sent.filename, "size": len(sent.file.read())}
-        for sent in fields.values()
-        if isinstance(sent, web.FileField)
-    ]
-    return json.loads(written if isinstance(written, str) else "{}"), tuple(files)
-
-
-def _written(status: int, shown: Any, headers: Mapping[str, str]) -> web.Response:
-    """An answer as Discord writes it: JSON by its bare type, or nothing."""
-    if shown is None:
-        return web.Response(status=204, headers=headers)
-    if isinstance(shown, str):
-        return web.Response(status=status, text=shown, headers=headers)
-    return web.Response(
-        status=status, body=json.dumps(shown).encode(), content_type="application/json", headers=headers
-    )
-
-
-def _limits(bucket: str) -> dict[str, str]:
-    """Headers of a limit that is far away: limits are scripted, see `faults`."""
-    limit = {"Limit": "100", "Remaining": "99", "Reset": "4102444800.000", "Reset-After": "0.100", "Bucket": bucket}
-    return {f"X-RateLimit-{name}": value for name, value in limit.items()}
-
-
-def _speaks(one: Recorded) -> bool:
-    parts = one.path.split("/")
-    written = one.method in ("POST", "PATCH") and isinstance(one.body, dict)
-    if not written or one.path.endswith(("/bulk-delete", "/threads")):
-        return False
-    return parts[1] == "webhooks" or "messages" in parts or (parts[-1] == "callback" and bool(one.body.get("data")))
-
-
-def _message_of(body: Json) -> Json:
-    inner: Json = body["data"] if isinstance(body.get("data"), dict) else body
-    return inner

@@ -4,9 +4,11 @@ Owns the rules of mentions. Knows no request and no permission: whoever acts her
 world first and is emitted then.
 """
 
+import mimetypes
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from phasewalk.surfaces.discord_testing import payloads
 from phasewalk.surfaces.discord_testing.permissions import Permission
@@ -40,8 +42,10 @@ class Talking(Population):
         at: float | None = None,
         quietly: bool = False,
     ) -> Message:
-        """A new message. Attachments are file names or Discord's JSON; `at` is a unix time in seconds, for an old
-        one; `quietly` makes it without an event, as history that was there before.
+        """A new message.
+
+        Attachments are file names or Discord's JSON, with the `content` that can be fetched from their address; `at`
+        is a unix time in seconds, for an old message; `quietly` makes it without an event, as history.
         """
         place, who = self.channel(channel), self.user(author)
         answered = None if reply_to is None else self.message(reply_to)
@@ -129,10 +133,14 @@ class Talking(Population):
         message.everyone = may and "everyone" in parse and bool(_EVERYONE.search(message.content))
 
     def _attachment(self, given: Json | str) -> Json:
-        known: Json = {"filename": given} if isinstance(given, str) else given
+        known: Json = {"filename": given} if isinstance(given, str) else {"filename": "file", **given}
+        content = known.pop("content", b"")
         number = str(self.ids.new())
-        url = f"https://cdn.example/attachments/{number}/{known.get('filename', 'file')}"
-        return {"id": number, "size": 1, "url": url, "proxy_url": url, "filename": "file"} | known
+        path = f"/attachments/{number}/{known['filename']}"
+        self.files[path] = content.encode() if isinstance(content, str) else content
+        url, kind = self.cdn + quote(path), mimetypes.guess_type(path)[0]
+        shown = {"id": number, "size": len(self.files[path]), "url": url, "proxy_url": url}
+        return shown | ({"content_type": kind} if kind else {}) | known
 
     def _emit_message(self, name: str, message: Message) -> None:
         self._emit(message.channel, name, payloads.message_event(message, self.users, self.bot.id), "message")

@@ -94,3 +94,18 @@ def test_settings_faults_and_commands_are_steered_too(elsewhere):
     assert elsewhere.do("add_channel", name="new")["name"] == "new"
     with pytest.raises(ValueError, match="the bot has registered no command status"):
         elsewhere.do("slash", channel="general", user="ann", command="status")
+
+
+def test_a_port_that_is_taken_is_said_in_one_sentence(elsewhere):
+    port = elsewhere.api.split(":")[2].split("/")[0]
+    command = [sys.executable, "-m", "phasewalk.surfaces.discord_testing", "--port", port]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"cannot listen on port {port} of 127.0.0.1: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_fake_ends_with_whoever_started_it():
+    command = [sys.executable, "-m", "phasewalk.surfaces.discord_testing", "--until-input-ends"]
+    ended = subprocess.run(command, input="", capture_output=True, text=True, timeout=20, check=True)
+    assert [line.partition("=")[0] for line in ended.stdout.splitlines()] == ["api", "gateway", "control"]

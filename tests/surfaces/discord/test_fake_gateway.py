@@ -2,12 +2,15 @@
 
 import time
 
+import aiohttp
 import discord
 import pytest
 from discord_clients import Listener, connected
 
 from phasewalk.surfaces.discord_testing import FakeDiscord, small_world
 from phasewalk.surfaces.discord_testing.pointing import pointed_at
+
+IDENTIFY = '{"op": 2, "d": {"token": "fake-token", "intents": 1}}'
 
 
 async def texts(client: Listener, times: int) -> list[str]:
@@ -168,3 +171,31 @@ async def test_a_client_of_an_unknown_compression_gets_plain_text(fake, connect,
     client = await connect()
     fake.world.say("general", "ann", "plain")
     assert await texts(client, 1) == ["plain"]
+
+
+@pytest.mark.parametrize(
+    ("frames", "code"),
+    [
+        (["no json"], 4002),
+        (['{"op": 2, "d": {}}'], 4002),
+        (['{"op": 8, "d": {}}'], 4003),
+        ([IDENTIFY, IDENTIFY], 4005),
+        ([IDENTIFY, '{"op": 77}'], 4001),
+    ],
+)
+async def test_a_frame_that_makes_no_sense_closes_with_discords_code(fake, frames, code):
+    async with aiohttp.ClientSession() as session, session.ws_connect(fake.gateway_url) as socket:
+        for frame in frames:
+            await socket.send_str(frame)
+        async for _ in socket:
+            pass
+        assert socket.close_code == code
+
+
+async def test_a_guild_that_puts_the_bot_out_is_gone(fake, connect):
+    client = await connect()
+    fake.world.kick("walker", "olga")
+    assert (await client.told("guild_remove")).name == "Test server"
+    with pytest.raises(discord.Forbidden) as refused:
+        await client.fetch_guild(fake.world.guild().id)
+    assert refused.value.code == 50001

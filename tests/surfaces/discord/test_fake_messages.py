@@ -1,5 +1,7 @@
 """The fake Discord carries messages to a real client and back."""
 
+import io
+
 import discord
 import pytest
 from discord_clients import Listener, connected, general
@@ -23,6 +25,18 @@ async def test_a_message_said_in_a_channel_reaches_the_client(fake, connect):
     assert (message.author.name, message.channel.name, message.guild.name) == ("ann", "general", "Test server")
     assert client.user in message.mentions
     assert [each.filename for each in message.attachments] == ["clock.png"]
+
+
+async def test_files_go_both_ways_with_their_bytes(fake, connect):
+    client = await connect()
+    fake.world.say("general", "ann", "look", attachments=[{"filename": "a b.png", "content": b"\x89PNG"}])
+    (sent,) = (await client.told("message")).attachments
+    assert (sent.filename, sent.size, sent.content_type, await sent.read()) == ("a b.png", 4, "image/png", b"\x89PNG")
+    await general(client).send(file=discord.File(io.BytesIO(b"mine"), "own.txt"), allowed_mentions=NOBODY)
+    (own,) = (await client.told("message", 2)).attachments
+    assert await own.read() == b"mine"
+    assert fake.requests_to("POST", "/channels/*/messages")[0].files == ({"filename": "own.txt", "size": 4},)
+    assert fake.pinging() == []
 
 
 async def test_people_bots_and_webhooks_can_be_told_apart(fake, connect):
