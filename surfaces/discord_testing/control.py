@@ -26,15 +26,16 @@ from phasewalk.surfaces.discord_testing.values import (
     Role,
     User,
 )
+from phasewalk.surfaces.discord_testing.world import PRIVILEGED
 
 if TYPE_CHECKING:
     from phasewalk.surfaces.discord_testing.server import FakeDiscord
 
-OF_WORLD = tuple(
-    "add_user add_guild add_role add_member add_channel add_thread remove_channel overwrite dm "  # noqa: SIM905  - read as a sentence
-    "say edit embed delete delete_many react unreact type said ban unban kick leave time_out note "
-    "slash message_menu".split()
-)
+OF_WORLD = (
+    "add_user", "add_guild", "add_role", "add_member", "add_channel", "add_thread", "remove_channel", "overwrite",
+    "dm", "say", "edit", "embed", "delete", "delete_many", "react", "unreact", "type", "said", "ban", "unban", "kick",
+    "leave", "time_out", "note", "slash", "message_menu",
+)  # fmt: skip
 OF_GATEWAY = ("reconnect", "invalidate", "close", "drop", "refuse", "again", "late_by")
 
 
@@ -54,11 +55,10 @@ class _Further:
         self._fake = fake
 
     def verbs(self) -> dict[str, Callable[..., Any]]:
-        further = (self.fault, self.hold, self.held, self.release, self.requests, self.wait_for, self.ready)
-        return {
-            **{one.__name__: one for one in further},
-            **{one.__name__: one for one in (self.answers, self.set, self.history, self.gateway)},
-        }
+        further = (self.fault, self.hold, self.held, self.release, self.clear_faults, self.set)
+        asked = (self.requests, self.pinging, self.unserved, self.wait_for, self.ready, self.gateway, self.answers)
+        seen = (self.history, self.typing, self.bans, self.audit)
+        return {one.__name__: one for one in (*further, *asked, *seen)}
 
     def fault(self, method: str, path: str, fault: Json, times: int = 1) -> None:
         self._fake.faults.add(method, path, fault_of(fault), times)
@@ -91,15 +91,31 @@ class _Further:
         await used[interaction].answered(seconds)
         return [answer.text for answer in used[interaction].answers]
 
+    def clear_faults(self) -> None:
+        self._fake.faults.clear()
+
+    def pinging(self) -> Any:
+        return self._fake.pinging()
+
+    def unserved(self) -> list[str]:
+        return self._fake.unserved
+
     def set(self, **settings: Any) -> None:
         """Change settings of the world or the gateway by name."""
         for name, value in settings.items():
-            owner = next(
-                (one for one in (self._fake.world, self._fake.gateway) if name in SETTINGS and hasattr(one, name)), None
-            )
-            if owner is None:
+            if name not in SETTINGS:
                 raise LookupError(f"there is no setting {name}; there is: {', '.join(SETTINGS)}")
-            setattr(owner, name, set(value) if name == "privileged" else value)
+            owner = next(one for one in (self._fake.world, self._fake.gateway) if hasattr(one, name))
+            setattr(owner, name, SETTINGS[name](value))
+
+    def typing(self) -> list[Json]:
+        return [{"channel_id": str(one.channel.id), "at": one.at} for one in self._fake.world.typing]
+
+    def bans(self, guild: str | None = None) -> list[Ban]:
+        return list(self._fake.world.guild(guild).bans.values())
+
+    def audit(self, guild: str | None = None) -> list[AuditEntry]:
+        return self._fake.world.guild(guild).audit
 
     def history(self, channel: str) -> list[Message]:
         return sorted(self._fake.world.channel(channel).messages.values(), key=lambda message: message.id)
@@ -119,15 +135,23 @@ class _Further:
         return self._fake.holds[number]
 
 
-SETTINGS = (
-    "token",
-    "privileged",
-    "nonce_seconds",
-    "interaction_seconds",
-    "acknowledges",
-    "refuses_resumes",
-    "interval",
-)
+def _privileged(given: Any) -> set[str]:
+    names = set(given)
+    if not names <= set(PRIVILEGED):
+        raise ValueError(f"privileged are some of {', '.join(PRIVILEGED)}, not {given}")
+    return names
+
+
+SETTINGS: Mapping[str, Callable[[Any], Any]] = {
+    "token": str,
+    "privileged": _privileged,
+    "nonce_seconds": float,
+    "interaction_seconds": float,
+    "acknowledges": bool,
+    "refuses_resumes": bool,
+    "interval": float,
+}
+"""What can be set, and how it is read."""
 
 
 async def serve(fake: "FakeDiscord", request: web.Request) -> web.Response:

@@ -7,7 +7,6 @@ with its number, so that whoever resumes gets what it missed, in order, and noth
 import asyncio
 import secrets
 import time
-from itertools import pairwise
 from typing import Any
 
 from aiohttp import web
@@ -55,6 +54,7 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self._world = world
         self._bell = bell
+        self._late = 0.0
         self._links: list[Link] = []
         self._refusals: list[int] = []
         world.listeners.append(self._told)
@@ -108,11 +108,7 @@ class Gateway:
     def late_by(self) -> float:
         """By how many seconds the latest heartbeat was too late, one that is due now included; 0 is punctual."""
         now = time.monotonic()
-        gaps = [0.0]
-        for link in self._links:
-            until = [*link.beats, now] if link.beats else []
-            gaps += [later - sooner - link.interval for sooner, later in pairwise(until)]
-        return max(gaps)
+        return max([self._late, *(link.overdue(now) for link in self._links)])
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Talk with one client until it has gone."""
@@ -163,7 +159,8 @@ class Gateway:
 
     def _beat(self, link: Link, number: int | None) -> None:
         now = time.monotonic()
-        link.beats.append(now)
+        self._late = max(self._late, link.overdue(now))
+        link.beaten = now
         self.heartbeats.append(Heartbeat(now, number, link.session))
         if self.acknowledges:
             link.send(ACK, None)

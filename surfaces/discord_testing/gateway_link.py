@@ -25,7 +25,7 @@ class Link:
 
     def __init__(self, request: web.Request, interval: float) -> None:
         self.interval = interval
-        self.beats: list[float] = []
+        self.beaten: float | None = None
         self.closed_with: int | None = None
         self.session: str | None = None
         self._request = request
@@ -39,6 +39,10 @@ class Link:
         await self._socket.prepare(self._request)
         self.send(HELLO, {"heartbeat_interval": int(self.interval * 1000)})
         return self._socket
+
+    def overdue(self, now: float) -> float:
+        """By how many seconds a heartbeat at this time.monotonic() is later than the last one and the interval."""
+        return 0.0 if self.beaten is None else now - self.beaten - self.interval
 
     def send(self, op: int, data: Any, *, number: int | None = None, name: str | None = None) -> None:
         """Send a frame."""

@@ -8,6 +8,7 @@ import asyncio
 import mimetypes
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, Self, TypeVar
 from urllib.parse import unquote
@@ -31,7 +32,7 @@ from phasewalk.surfaces.discord_testing.gateway_link import abort
 from phasewalk.surfaces.discord_testing.recorded import Recorded
 from phasewalk.surfaces.discord_testing.world import World, small_world
 
-BASE = "/api/v10"
+BASE, GATEWAY = "/api/v10", "/gw/"
 ROUTES: Mapping[str, Endpoint] = {
     **rest_account.ROUTES,
     **rest_channels.ROUTES,
@@ -66,7 +67,7 @@ class FakeDiscord:
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=32 << 20)
-        app.router.add_get("/gw/", self.gateway.serve)
+        app.router.add_get(GATEWAY, self._connect)
         app.router.add_post("/control/{verb}", partial(control.serve, self))
         for described, endpoint in ROUTES.items():
             method, path = described.split(" ")
@@ -79,7 +80,7 @@ class FakeDiscord:
         place = f"127.0.0.1:{self._runner.addresses[0][1]}"
         self.world.cdn = f"http://{place}"
         self.api, self.control = f"http://{place}{BASE}", f"http://{place}/control"
-        self.gateway_url = self.gateway.url = f"ws://{place}/gw/"
+        self.gateway_url = self.gateway.url = f"ws://{place}{GATEWAY}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -134,6 +135,13 @@ class FakeDiscord:
         self.requests.append(Recorded(request.method, path, query, given.body, given.named, reason, now))
         self._bell.ring()
 
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        """The way to the gateway, which faults for `GET /gw/` can bar."""
+        self._record(request, Given(None), None)
+        fault = self.faults.take("GET", GATEWAY)
+        barred = None if fault is None else await self._spoil(fault, request)
+        return barred or await self.gateway.serve(request)
+
     async def _file(self, request: web.Request) -> web.Response:
         """What was attached to a message, as from Discord's file server."""
         self._record(request, Given(None), None)
@@ -150,11 +158,11 @@ class FakeDiscord:
             spoiled = await self._spoil(fault, request)
             if spoiled is not None:
                 return spoiled
-        answer = self._answer(request, call, endpoint, bucket)
+        handled = self._answer(request, call, endpoint, bucket)
         self._bell.ring()
         if fault is not None and fault.after:
-            return await self._spoil(fault, request) or answer
-        return answer
+            return await self._spoil(fault, request) or handled
+        return handled
 
     async def _spoil(self, fault: Fault, request: web.Request) -> web.Response | None:
         """Let the fault happen; what it answers, if it answers."""
@@ -165,7 +173,7 @@ class FakeDiscord:
                 abort(request)
                 return web.Response(status=500)
             case Wait(seconds):
-                await self._unless_closing(self._closing.wait(), seconds)
+                await self._pause(seconds)
             case Hold():
                 standing = asyncio.ensure_future(fault.what.stand(request.path.removeprefix(BASE)))
                 await asyncio.sleep(0)
@@ -173,12 +181,11 @@ class FakeDiscord:
                 await standing
         return None
 
-    async def _unless_closing(self, closing: Any, seconds: float | None) -> None:
-        try:
+    async def _pause(self, seconds: float | None) -> None:
+        """Wait, but not longer than the fake serves."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await closing
-        except TimeoutError:
-            return
+                await self._closing.wait()
 
     def _answer(self, request: web.Request, call: Call, endpoint: Endpoint, bucket: str) -> web.Response:
         path = request.path.removeprefix(BASE)
@@ -192,7 +199,7 @@ class FakeDiscord:
             return answer(200, endpoint(call), headers)
         except ApiError as error:
             return answer(error.status, error.body, headers)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             what = f"the fake Discord cannot make sense of this request: {error!r}"
             return answer(400, {"code": 50035, "message": what}, headers)
 

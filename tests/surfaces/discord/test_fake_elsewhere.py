@@ -39,6 +39,7 @@ async def test_a_client_talks_to_a_fake_in_another_process(elsewhere):
         assert (await client.told("message")).id == int(said["id"])
         await general(client).send("hi")
     assert [message["content"] for message in elsewhere.do("history", channel="general")] == ["hello", "hi"]
+    assert [one["body"]["content"] for one in elsewhere.do("pinging")] == ["hi"]
     assert elsewhere.do("requests", method="POST", path="/channels/*/messages")[0]["body"]["content"] == "hi"
 
 
@@ -74,6 +75,12 @@ async def test_a_fake_in_a_thread_is_steered_in_the_same_way():
         ("say", {"channel": "general", "author": "nobody"}, "say: no user is called nobody; there is: .*"),
         ("fault", {"method": "GET", "path": "/**", "fault": {"kind": "x"}}, "fault: a fault's kind is one of .*"),
         ("set", {"nonsense": 1}, "set: there is no setting nonsense; there is: token, .*"),
+        (
+            "set",
+            {"privileged": ["all"]},
+            r"set: privileged are some of members, presences, message_content, not \['all'\]",
+        ),
+        ("set", {"nonce_seconds": "soon"}, "set: could not convert string to float: 'soon'"),
         ("held", {"hold": 99}, "held: there is no hold 99; .*"),
         (
             "wait_for",
@@ -91,6 +98,11 @@ def test_settings_faults_and_commands_are_steered_too(elsewhere):
     elsewhere.do("set", nonce_seconds=5.0)
     elsewhere.do("fault", method="GET", path="/nowhere", fault={"kind": "status", "code": 503})
     assert elsewhere.do("late_by") >= 0
+    elsewhere.do("clear_faults")
+    elsewhere.do("ban", user="beep", by="sam", delete_message_seconds=7)
+    assert [(ban["user"]["username"], ban["delete_message_seconds"]) for ban in elsewhere.do("bans")] == [("beep", 7)]
+    assert [entry["action_type"] for entry in elsewhere.do("audit")] == [22]
+    assert (elsewhere.do("typing"), elsewhere.do("unserved")) == ([], [])
     assert elsewhere.do("add_channel", name="new")["name"] == "new"
     with pytest.raises(ValueError, match="the bot has registered no command status"):
         elsewhere.do("slash", channel="general", user="ann", command="status")

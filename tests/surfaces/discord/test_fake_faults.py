@@ -97,6 +97,16 @@ async def test_a_fault_meets_as_many_requests_of_its_kind_as_it_was_added_for(fa
     assert (await client.fetch_channel(general(client).id)).name == "general"
 
 
+async def test_the_way_to_the_gateway_can_be_barred(fake):
+    fake.faults.add("GET", "/gw/", faults.status(503))
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as barred:
+            await session.ws_connect(fake.gateway_url)
+        async with session.ws_connect(fake.gateway_url) as socket:
+            assert (await socket.receive_json())["op"] == 10
+    assert barred.value.status == 503
+
+
 @pytest.mark.parametrize(
     ("described", "sentence"),
     [

@@ -63,6 +63,7 @@ async def test_a_resumable_invalid_session_is_resumed(fake, connect):
 async def test_after_an_invalidated_session_nothing_is_replayed(fake, connect):
     client = await connect()
     fake.gateway.invalidate()
+    assert fake.gateway.sessions == {}
     fake.world.say("general", "ann", "lost")
     await client.told("ready", 2)
     fake.world.say("general", "ann", "after")
