@@ -167,11 +167,17 @@ async def test_a_client_whose_heartbeats_are_not_acknowledged_goes_away_and_resu
             await client.told("resumed")
 
 
-async def test_a_client_of_an_unknown_compression_gets_plain_text(fake, connect, monkeypatch):
-    monkeypatch.setattr("discord.utils._ActiveDecompressionContext.COMPRESSION_TYPE", "unknown-stream")
-    client = await connect()
-    fake.world.say("general", "ann", "plain")
-    assert await texts(client, 1) == ["plain"]
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ("?compress=zlib-stream", aiohttp.WSMsgType.BINARY),
+        ("?compress=unknown-stream", aiohttp.WSMsgType.TEXT),
+        ("", aiohttp.WSMsgType.TEXT),
+    ],
+)
+async def test_zlib_is_spoken_when_asked_for_and_plain_text_otherwise(fake, asked, kind):
+    async with aiohttp.ClientSession() as session, session.ws_connect(fake.gateway_url + asked) as socket:
+        assert (await socket.receive()).type is kind
 
 
 @pytest.mark.parametrize(

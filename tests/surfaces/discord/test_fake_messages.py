@@ -101,8 +101,10 @@ async def test_a_reply_names_what_it_answers(fake, connect):
     asked = fake.world.say("general", "ann", "why?")
     message = await client.told("message")
     await message.reply("because", allowed_mentions=NOBODY)
-    (answer,) = fake.world.said("because")
-    assert answer.reply_to == asked.id
+    await message.reply("listen")
+    quiet, loud = fake.world.said()
+    assert (quiet.reply_to, loud.reply_to) == (asked.id, asked.id)
+    assert (list(quiet.pings), list(loud.pings)) == ([], [asked.author.id])
 
 
 @pytest.mark.parametrize("must_exist", [True, False])
