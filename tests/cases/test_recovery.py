@@ -136,7 +136,7 @@ async def test_after_three_claims_a_turn_is_abandoned_with_a_notice(workplace):
         workplace.model(server.base_url)
         process = workplace.start("turn", "are you there?")
         for claim in (2, 3):
-            await until(lambda: len(server.requests) == claim - 1)
+            await until(lambda asked=claim - 1: len(server.requests) == asked)
             await killed(process)
             process = workplace.start("recover")
         await until(lambda: len(server.requests) == 3)

@@ -159,7 +159,9 @@ async def test_a_cancellation_before_the_deadline_is_one_though_its_commit_was_o
     assert all(map(is_same, place.all()))
 
 
-async def stopped(place, monkeypatch, text, steps, is_slow, stop, seconds, surface=None) -> None:
+async def stopped(  # noqa: PLR0917 - what a case consists of
+    place, monkeypatch, text, steps, is_slow, stop, seconds, surface=None
+) -> None:
     """Walk this turn, stopped during that commit."""
     place.workplace.tools(TOOLS + MORE)
     slow = SlowCommit(place, monkeypatch, is_slow, stop, seconds)
