@@ -7,7 +7,7 @@ from phasewalk.machine.contract import Contract
 from phasewalk.machine.definition import Stepped
 from phasewalk.machine.documents import json_of
 from phasewalk.machine.engine import GuardAsked, Step
-from phasewalk.machine.fallback import allowance
+from phasewalk.machine.fallback import Failure, allowance
 from phasewalk.machine.outcomes import stop_of
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import FallbackConsidered, Record
@@ -26,6 +26,8 @@ def explain_stop(seen: Stepped) -> tuple[Record, ...]:
     failure, contract = turn.failure, turn.contract
     if seen.event == "deadline_passed" and seen.phase == MODEL_ATTEMPT and contract is not None:
         return _stopped_by_deadline(seen, contract)
+    if seen.event == "no_candidate" and failure is not None and turn.progress.calls:
+        return _nobody_left(seen, failure)
     if not seen.leaves or failure is None or contract is None:
         return ()
     time_left = turn.deadline - seen.now
@@ -52,6 +54,22 @@ def explain_stop(seen: Stepped) -> tuple[Record, ...]:
             reason=stop.reason if stop else Reason.CANDIDATES_EXHAUSTED,
             rule=f"{refused['transition']}.{refused['name']}: {allowed.rule.name}" if refused else allowed.rule.name,
             values=json_of({**allowed.values, "failure": failure.reason, **(refused["values"] if refused else {})}),
+        ),
+    )
+
+
+def _nobody_left(seen: Stepped, failure: Failure) -> tuple[Record, ...]:
+    """One row when a failed call was to be followed by another candidate, and all that were left were skipped."""
+    return (
+        FallbackConsidered(
+            step=seen.turn.progress.considered + 1,
+            at_us=seen.now_us,
+            provider=failure.provider,
+            model=failure.model,
+            decision=Decision.EXHAUSTED,
+            reason=Reason.CANDIDATES_EXHAUSTED,
+            rule="FB-11: every candidate behind it was skipped",
+            values=json_of({"failure": failure.reason, "skipped": seen.turn.skipped}),
         ),
     )
 

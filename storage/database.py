@@ -4,7 +4,9 @@ Owns pragmas, versions and the refusal of files that are not ours. Knows no tabl
 Invariant: a writing connection has WAL, foreign keys on and verified, and the present schema (LOG-02, LOG-04).
 """
 
+import shutil
 import sqlite3
+import tempfile
 import time
 from pathlib import Path
 
@@ -19,6 +21,9 @@ FIRST_BRIDGED = 3
 
 APPLICATION_ID = 0x70687361
 """Marks the file as a phasewalk log (`PRAGMA application_id`)."""
+
+READ_PATIENCE_MS = 5000
+"""How long whoever looks waits for a process that locks the file, milliseconds."""
 
 PATIENCE = 15.0
 """How long another process that makes or migrates the file is waited for, seconds."""
@@ -62,6 +67,8 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise UnreadableLogError(f"{path}: no such file; a run of 'phasewalk feed' or 'phasewalk turn' makes it")
     version = _version_of(path)
+    if version == 0:
+        raise UnreadableLogError(f"{path}: empty, no turn was ever written to it; a run of 'phasewalk feed' does")
     connection = _reading(path)
     if 0 < version < SCHEMA_VERSION:
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -71,23 +78,49 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def _reading(path: Path) -> sqlite3.Connection:
+    """A read-only connection. Where no file may be written beside the log, it is read as it lies there.
+
+    What still stands in a WAL then counts too: the log is read from a private copy of both.
+    """
+    wal = path.with_name(f"{path.name}-wal")
+    try:
+        return _opened(path, "mode=ro")
+    except sqlite3.OperationalError as error:
+        code = (error.sqlite_errorcode or 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise UnreadableLogError(f"{path}: locked by another process; try again when it has let go") from error
+    except sqlite3.DatabaseError as error:
+        raise UnreadableLogError(f"{path}: {error}") from error
+    try:
+        if wal.is_file() and wal.stat().st_size:
+            return _copied(path, wal)
+        return _opened(path, "mode=ro&immutable=1")
+    except (sqlite3.OperationalError, OSError) as error:
+        raise UnreadableLogError(f"{path}: cannot be opened for reading ({error})") from error
+    except sqlite3.DatabaseError as error:
+        raise UnreadableLogError(f"{path}: {error}") from error
+
+
+def _opened(path: Path, mode: str) -> sqlite3.Connection:
+    """The connection, once it has really read."""
     address = path.absolute().as_uri()
-    for mode in ("mode=ro", "mode=ro&immutable=1"):
-        try:
-            connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
-        except sqlite3.OperationalError:
-            continue
-        try:
-            connection.execute("PRAGMA busy_timeout = 5000")
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.OperationalError:
-            connection.close()
-            continue
-        except sqlite3.DatabaseError as error:
-            connection.close()
-            raise UnreadableLogError(f"{path}: {error}") from error
-        return connection
-    raise UnreadableLogError(f"{path}: cannot be opened for reading")
+    connection = sqlite3.connect(f"{address}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {READ_PATIENCE_MS}")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _copied(path: Path, wal: Path) -> sqlite3.Connection:
+    """A log and its WAL, read from a copy that goes with the connection: open files outlive their names."""
+    with tempfile.TemporaryDirectory(prefix="phasewalk-") as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(wal, copy.with_name(f"{path.name}-wal"))
+        return _opened(copy, "mode=ro")
 
 
 def _version_of(path: Path) -> int:

@@ -49,6 +49,9 @@ def _reset(obj: dict[str, Any], provider: str) -> None:
 
     def work(log: sqlite3.Connection, now: int) -> Action | None:
         before = next((row for row in circuits(log, now) if row["provider"] == provider), None)
+        if before is not None and before["state"] == "closed":
+            click.echo(harmless(f"the circuit of '{provider}' is closed already"), err=True)
+            return None
         if before is None or not reset(log, provider, now):
             known = ", ".join(str(row["provider"]) for row in circuits(log, now)) or "none"
             raise CommandError(

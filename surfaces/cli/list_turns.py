@@ -112,7 +112,7 @@ def _asked(
     except UnicodeEncodeError as error:
         raise CommandError("an option holds bytes that are not UTF-8 text", Exit.USAGE) from error
     except (sqlite3.Error, sqlite3.Warning) as error:
-        if where is None:
+        if where is None or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise
         said = harmless(f'--where: {error}; expected a condition such as "attempts > 2"')
         raise CommandError(said, Exit.USAGE) from error

@@ -106,6 +106,7 @@ def main(ctx: click.Context, config: Path | None, db: Path | None) -> None:
 
 def run() -> None:
     """The console script: maps what ends a command to its exit status."""
+    _fill_closed_streams()
     try:
         status = main.main(standalone_mode=False)
     except click.exceptions.Abort:
@@ -119,6 +120,15 @@ def run() -> None:
         _close_quietly()
         status = Exit.OK
     sys.exit(int(status) if isinstance(status, int) else 0)
+
+
+def _fill_closed_streams() -> None:
+    """A standard stream that was closed before we came is as good as one that nobody reads."""
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run
 
 
 def _close_quietly() -> None:

@@ -79,13 +79,22 @@ def opened_log(obj: dict[str, Any]) -> Iterator[sqlite3.Connection]:
             connection = open_for_reading(path)
     except StorageError as error:
         raise CommandError(str(error), Exit.UNREADABLE) from error
+    connection.set_progress_handler(lambda: 0, LOOK_UP_EVERY)  # Ctrl-C is heard between two calls
     try:
         connection.execute("BEGIN")  # every question of one answer is asked of the same state
         yield connection
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+            raise KeyboardInterrupt from error
+        raise CommandError(f"{path}: cannot be read ({error})", Exit.UNREADABLE) from error
     except (sqlite3.Error, StorageError) as error:
         raise CommandError(f"{path}: cannot be read ({error})", Exit.UNREADABLE) from error
     finally:
         connection.close()
+
+
+LOOK_UP_EVERY = 100_000
+"""Steps of SQLite between two looks at whether Ctrl-C was pressed: some milliseconds."""
 
 
 def from_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,9 +4,12 @@ import json
 import os
 import pty
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,8 @@ from builders import GONE, LogBuilder
 from click.testing import CliRunner
 from older_logs import OLDER, older_log
 
+from phasewalk.machine.errors import UnreadableLogError
+from phasewalk.storage import database
 from phasewalk.storage.database import SCHEMA_VERSION
 from phasewalk.surfaces.cli.main import COMMANDS, main
 
@@ -25,6 +30,7 @@ COMMAND_LINES = [
     ["stats"], ["stats", "--by", "failure", "--json"], ["search", "n"], ["search", "n", "--json"], ["check"], ["check", "--json"],
     ["diff", "last", "last"], ["export"], ["export", "--format", "otlp-json"], ["report"], ["circuit"], ["diagram", "--turn", "last"],
 ]  # fmt: skip
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 HOSTILE = "\x1b[2J\x1b]0;owned\x07\n\r\u202egnp\u2066\x9b31m漢字🤞"
 DRAWN = ("report", "circuit", "diagram")
 """Commands that are made of the machine's own values, and so of attrs."""
@@ -296,3 +302,67 @@ def test_a_file_of_an_older_version_answers_every_question(tmp_path, version):
         done = CliRunner().invoke(main, ["--db", str(path), *arguments])
         assert done.exit_code in (0, 1), (arguments, done.stderr)
     assert path.read_bytes() == before
+
+
+@pytest.mark.spec("OPS-13")
+@pytest.mark.parametrize("asked", [("sql", ENDLESS), ("list", "--where", f"({ENDLESS}) > 0")])
+def test_ctrl_c_ends_a_query_at_work(builder: LogBuilder, asked: tuple[str, ...]):
+    builder.turn()
+    program = [sys.executable, "-m", "phasewalk.surfaces.cli", "--db", str(builder.path), *asked]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err.strip()) == (130, "", "")
+
+
+@pytest.mark.spec("OPS-14", "OPS-13")
+@pytest.mark.parametrize("command", ["check >&-", "status >&-", "list >&-", "show - <&-", "stuck 2>&-"])
+def test_a_closed_stream_is_quiet(builder: LogBuilder, command: str):
+    builder.turn()
+    program = f"{sys.executable} -m phasewalk.surfaces.cli --db {builder.path} {command}"
+    done = subprocess.run(program, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 3, 4)
+
+
+@pytest.mark.spec("OPS-13")
+def test_a_locked_log_is_one_sentence_and_no_older_answer(builder: LogBuilder, monkeypatch):
+    builder.turn()
+    monkeypatch.setattr(database, "READ_PATIENCE_MS", 50)
+    with closing(sqlite3.connect(builder.path, isolation_level=None)) as other:
+        builder.log.close()
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("UPDATE turn SET flags = NULL")
+        other.execute("COMMIT")
+        with pytest.raises(UnreadableLogError, match="locked by another process"):
+            database.open_for_reading(builder.path)
+
+
+@pytest.mark.spec("OPS-13")
+def test_an_empty_file_is_said_to_be_empty(look, tmp_path):
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(UnreadableLogError, match="empty, no turn was ever written to it"):
+        database.open_for_reading(tmp_path / "empty.db")
+
+
+@pytest.mark.spec("OPS-15", "OPS-13")
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs a second user to look as")
+def test_what_stands_in_the_wal_counts_in_a_folder_that_cannot_be_written(builder: LogBuilder, tmp_path):
+    builder.turn()
+    copied = tmp_path / "copied"
+    copied.mkdir()
+    for ending in ("", "-wal"):
+        shutil.copyfile(f"{builder.path}{ending}", copied / f"log.db{ending}")
+        (copied / f"log.db{ending}").chmod(0o644)
+    copied.chmod(0o555)
+    for folder in (copied, *copied.parents):
+        if not folder.stat().st_mode & 0o001:
+            pytest.skip("the folder of the tests cannot be entered by another user")
+    code = "import sys; from pathlib import Path; from phasewalk.storage.database import open_for_reading as o; print(o(Path(sys.argv[1])).execute('SELECT count(*) FROM turn').fetchone()[0])"
+    asked = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code]
+    done = subprocess.run([*asked, str(copied / "log.db")], capture_output=True, text=True, check=False, cwd="/")
+    if "ModuleNotFoundError" in done.stderr or "Permission" in done.stderr:
+        pytest.skip("the program cannot be run by another user here")
+    assert done.stdout == "1\n", done.stderr
