@@ -6,14 +6,10 @@ import pytest
 
 from phasewalk.machine.deadlines import Commit, SystemClock
 from phasewalk.machine.errors import LeaseLostError, RowRefusedError
-from phasewalk.storage.scratch_log import Later, ScratchLog
+from phasewalk.storage.scratch_log import ScratchLog
 from phasewalk.storage.writer import Unit, Work
 
 ADD = "INSERT INTO circuit (provider) VALUES ('one')"
-
-
-def at_once(_number: int, _settle: object) -> bool:
-    return False
 
 
 def written(scratch: ScratchLog, work: Work, *, durable: bool = False) -> Commit:
@@ -26,9 +22,9 @@ def count(scratch: ScratchLog) -> int:
     return scratch.connection.execute("SELECT count(*) FROM circuit").fetchone()[0]
 
 
-def begun(later: Later = at_once) -> ScratchLog:
+def begun() -> ScratchLog:
     scratch = ScratchLog()
-    scratch.begin(SystemClock(), str, later)
+    scratch.begin(SystemClock(), str)
     return scratch
 
 
@@ -37,7 +33,7 @@ def test_each_turn_begins_with_an_empty_log():
     scratch = begun()
     assert written(scratch, lambda log: log.execute(ADD)).exception() is None
     assert count(scratch) == 1
-    scratch.begin(SystemClock(), str, at_once)
+    scratch.begin(SystemClock(), str)
     assert count(scratch) == 0
 
 
@@ -63,19 +59,3 @@ def test_a_unit_that_is_refused_leaves_nothing():
     with pytest.raises(RowRefusedError, match="UNIQUE"):
         written(scratch, work).result()
     assert count(scratch) == 0
-
-
-@pytest.mark.spec("CON-22")
-def test_only_intents_may_take_time_and_are_numbered():
-    asked, settle = [], []
-
-    def later(number: int, over: object) -> bool:
-        asked.append(number)
-        settle.append(over)
-        return number == 1
-
-    scratch = begun(later)
-    commits = [written(scratch, lambda _log: None, durable=durable) for durable in (True, False, True)]
-    assert [commit.done() for commit in commits] == [True, True, False]
-    settle[1]()
-    assert (asked, commits[2].done()) == ([0, 1], True)
