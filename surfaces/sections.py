@@ -63,6 +63,15 @@ class Bot(Section):
         return rules
 
 
+class DiscordSection(Section):
+    """`[discord]`: what is heard there, and what becomes of an answer whose question is gone."""
+
+    message_content: bool = True
+    hear_bots: list[str] = []
+    catch_up: Annotated[int, Field(ge=0)] = 500
+    when_gone: Literal["answer", "silent"] = "answer"
+
+
 class ProviderSection(Section):
     """`[[providers]]`: one way to reach models, in the order in which they are asked."""
 
@@ -210,6 +219,7 @@ class Configuration(Section):
     """The whole file. `folder` is where it lies: relative paths in it start there."""
 
     bot: Bot = Bot()
+    discord: DiscordSection = DiscordSection()
     providers: list[ProviderSection] = []
     limits: LimitsSection = LimitsSection()
     circuit: CircuitSection = CircuitSection()

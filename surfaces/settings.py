@@ -136,6 +136,7 @@ def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
         staff_channel=bot.staff_channel,
         allowed_channels=tuple(bot.allowed_channels),
         unclear=bot.unclear,
+        when_gone=configuration.discord.when_gone,
         limits=limits_of(configuration.limits, configuration.circuit),
         candidates=candidates(found, redact),
         disabled_tools=tuple(policy.disabled_tools),

@@ -1,7 +1,7 @@
 """What SIGTERM and Ctrl-C mean to a process that walks turns (TURN-16).
 
-The first asks to stop: nothing new begins, running turns end with the restart notice. The second ends at once;
-what was interrupted is settled by recovery.
+The first asks to stop: nothing new begins, and turns that still run after a grace end with the restart notice. The
+second ends at once; what was interrupted is settled by recovery.
 """
 
 import asyncio
@@ -34,8 +34,11 @@ class Stopping:
 
 
 @contextmanager
-def stop_on_signals(*runners: Runner) -> Iterator[Stopping]:
-    """Within this block the first SIGINT or SIGTERM stops the running turns, and the second is the system's own."""
+def stop_on_signals(*runners: Runner, grace: float = 0.0) -> Iterator[Stopping]:
+    """Within this block the first SIGINT or SIGTERM stops what runs, and the second is the system's own.
+
+    Running turns have `grace` seconds to end by themselves.
+    """
     stopping = Stopping()
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM)
@@ -44,6 +47,12 @@ def stop_on_signals(*runners: Runner) -> Iterator[Stopping]:
         stopping.ask(number)
         for each in numbers:
             loop.remove_signal_handler(each)
+        if grace:
+            loop.call_later(grace, stop)
+        else:
+            stop()
+
+    def stop() -> None:
         for runner in runners:
             for turn_id in runner.active:
                 runner.cancel(turn_id, Reason.SHUTTING_DOWN)

@@ -33,6 +33,7 @@ from phasewalk.phases.tools.registry import AnyTool, Registry
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.storage.approvals import SqliteApprovals
 from phasewalk.storage.circuits import SqliteCircuits
+from phasewalk.storage.cursors import SqliteCursors
 from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.history import SqliteMemory
 from phasewalk.storage.phase_log import SqlitePhaseLog
@@ -69,6 +70,7 @@ class Application:
     reader: sqlite3.Connection
     backends: tuple[Backend, ...]
     recovery: Recovery
+    cursors: SqliteCursors
 
     async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
         """Walk one turn."""
@@ -159,7 +161,10 @@ async def application(
     try:
         walking = {machine.table.name: runner, summing.table.name: summaries}
         recovery = Recovery(reader, clock, walking, settings.limits, log.process_id, places)
-        yield Application(settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found), recovery)
+        cursors = SqliteCursors(writer, reader, clock)
+        yield Application(
+            settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found), recovery, cursors
+        )
         why = "finished"
     except BaseException as error:
         why = f"stopped by {type(error).__name__}"

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "turn": ("turn", "Walk one turn from the console."),
     "chat": ("chat", "Talk to the bot from the terminal, one turn a line."),
     "feed": ("feed", "Reply to a chat export, message by message; deliveries go to the log only."),
+    "bot": ("bot", "Run the bot on Discord."),
     "list": ("list_turns", "Which turns were there."),
     "show": ("show", "What happened in a turn, one line a visit."),
     "why": ("why", "Why a turn ended as it did, or has not moved."),
