@@ -88,7 +88,8 @@ _MOVE = (
 )
 _REMINDERS = (
     "SELECT k.number, k.due_us, k.text, k.user_id, coalesce((SELECT author FROM message WHERE author_id = k.user_id"
-    "  AND entry_id > (SELECT max(entry_id) FROM message) - 20000 ORDER BY entry_id DESC LIMIT 1), k.user_id), k.channel_id, c.channel_name, c.guild_id"
+    "  AND entry_id > (SELECT max(entry_id) FROM message) - 20000 ORDER BY entry_id DESC LIMIT 1), k.user_id),"
+    " k.channel_id, c.channel_name, c.guild_id"
     " FROM task AS k JOIN channel_cursor AS c ON c.channel_id = k.channel_id"
     " WHERE k.due_us <= ? AND k.done_us IS NULL AND k.due_us IS NOT NULL AND k.reminded_us IS NULL ORDER BY k.due_us"
 )

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Kind
+from phasewalk.phases.reminders import reminder_of
 from phasewalk.storage.jobs import KEY, Job, Reminder
 from phasewalk.surfaces.background import Background
 from phasewalk.surfaces.due_times import COUNTED, DueTimeError, DueTimes
@@ -86,7 +87,7 @@ def _of_task(task: Reminder) -> Trigger:
     return Trigger(
         key=_key(f"task{task.number}", task.due_us),
         kind=Kind.SCHEDULED,
-        text=f"Remind {task.user_name} of task {task.number}, which is due now: {task.text}",
+        text=reminder_of(task.user_name, task.number, task.text),
         channel_id=task.channel_id,
         channel_name=task.channel_name,
         user_id=task.user_id,
