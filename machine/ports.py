@@ -113,11 +113,15 @@ class Circuits(Protocol):
 
 
 class Sight(StrEnum):
-    """What a surface sees of the message that is answered, looked at again before speaking (DIS-09)."""
+    """What a surface sees of what is answered, looked at again before speaking (DIS-09).
+
+    A follow-up is overtaken when its person has said something since (TURN-17).
+    """
 
     AS_IT_WAS = "as_it_was"
     CHANGED = "changed"
     GONE = "gone"
+    OVERTAKEN = "overtaken"
 
 
 class Surface(Protocol):

@@ -13,9 +13,11 @@ from phasewalk.machine.contract import ToolSchema
 
 @frozen
 class ToolContext:
-    """What a tool is told about who asks; chat fields are empty in background turns (TURN-17).
+    """What a tool is told about who asks; the chat's fields are empty in background turns (TURN-17).
 
-    `readable_channels` are the ids of the channels that the person may read, as far as that is known.
+    Those are channel, server and `readable_channels`, the ids of the channels that the person may read, as far as
+    that is known: whoever needs a chat to act in has none there. `kept_in` is the channel in which the notes and tasks
+    that are meant are kept, in a background turn too.
     """
 
     turn_id: str
@@ -26,6 +28,12 @@ class ToolContext:
     guild_id: str
     now_us: int
     readable_channels: tuple[str, ...] = ()
+    kept_in: str = ""
+
+    @property
+    def shelf(self) -> str:
+        """The channel whose notes, tasks and messages are meant."""
+        return self.kept_in or self.channel_id
 
 
 @frozen

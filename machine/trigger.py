@@ -15,6 +15,10 @@ LEFT_OUT = "digest:"
 """Begins what stands in the place of an address that is not kept."""
 
 
+IDLE_PARTS = 4
+"""Channel, person, activity and attempt."""
+
+
 @frozen
 class Attachment:
     """A file of a message: its name as sent, where it lies (https or data), its size in bytes, its media type."""
@@ -35,7 +39,8 @@ class Attachment:
 class Trigger:
     """What opened a turn. `key` is claimed once for ever (TURN-10); ids are strings of digits.
 
-    `roles` are the ids of the person's roles. `plan_only` and `incognito` restrict this turn as the policy's
+    `families`, where it is not None, are those that the turn may use, decided when its job was made and not by its text
+    (TURN-17). `roles` are the ids of the person's roles. `plan_only` and `incognito` restrict this turn as the policy's
     switches restrict all (CON-10).
     """
 
@@ -58,6 +63,7 @@ class Trigger:
     roles: tuple[str, ...] = ()
     plan_only: bool = False
     incognito: bool = False
+    families: tuple[str, ...] | None = None
 
     @property
     def speaks_to_bot(self) -> bool:
@@ -67,6 +73,17 @@ class Trigger:
     def document(self) -> dict[str, object]:
         """What the log's phase rows hold: what no column of the turn does, where it says something."""
         return {a.name: getattr(self, a.name) for a in _IN_NO_COLUMN if getattr(self, a.name) not in (a.default, None)}
+
+
+def idle_key(channel_id: str, user_id: str, activity: str, attempt: int) -> str:
+    """The key of a follow-up; `activity` is the id of the person's last message, `attempt` counts from 1 (TURN-10)."""
+    return f"{Kind.IDLE}:{channel_id}:{user_id}:{activity}:{attempt}"
+
+
+def activity_of(trigger: Trigger) -> str:
+    """The message after which a conversation went quiet; nothing where the turn is no follow-up (TURN-17)."""
+    kind, *parts = trigger.key.split(":")
+    return parts[2] if trigger.kind is Kind.IDLE and kind == Kind.IDLE and len(parts) == IDLE_PARTS else ""
 
 
 def kind_of(key: str) -> str:

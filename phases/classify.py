@@ -24,6 +24,9 @@ from phasewalk.phases.wording import sentences, with_tokens
 async def classify(turn: Turn, ports: Ports) -> Report:
     """Report what the trigger's text asks for; the words that decided are its evidence."""
     chosen, trigger = ports.settings.vocabulary, turn.trigger
+    if trigger.families is not None:
+        selection = "families" if trigger.families else "none"
+        return Report("classified", {"classification": Classification(selection, trigger.families, FROZEN)})
     vocabulary = chosen if isinstance(chosen, Vocabulary) else shipped()
     found = _read(without_name(trigger.text, ports.settings.bot_name), vocabulary)
     thread = NOTHING
@@ -32,6 +35,9 @@ async def classify(turn: Turn, ports: Ports) -> Report:
         thread = thread_of(earlier, vocabulary)
     return Report("classified", {"classification": found.classification(thread)})
 
+
+FROZEN = ("decided when the job was made",)
+"""The evidence for families that a trigger brings along (TURN-17)."""
 
 PHASE = Phase(CLASSIFY, classify, frozenset({"classified"}), frozenset({"classification"}))
 

@@ -11,7 +11,7 @@ from phasewalk.machine.ports import Ports
 from phasewalk.machine.records import HistoryTrimmed, Record, Said
 from phasewalk.machine.text import storable
 from phasewalk.machine.turn import Turn
-from phasewalk.machine.words import RECORD
+from phasewalk.machine.words import RECORD, Kind
 
 _STATES = {
     EffectState.DONE: "sent",
@@ -24,7 +24,8 @@ _STATES = {
 async def record(turn: Turn, ports: Ports) -> Report:
     """Report `recorded`, with the rows of history."""
     now_us = ports.clock.now_us()
-    rows: list[Record] = [_said_by_person(turn, now_us), *_tool_rows(turn, now_us), *_answers(turn, ports, now_us)]
+    said = [] if turn.kind is Kind.IDLE else [_said_by_person(turn, now_us)]  # that it went quiet is nobody's word
+    rows: list[Record] = [*said, *_tool_rows(turn, now_us), *_answers(turn, ports, now_us)]
     settings = ports.settings
     rows.append(HistoryTrimmed(settings.history_limit, settings.history_per_channel, now_us))
     return Report("recorded", records=tuple(rows))

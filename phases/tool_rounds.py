@@ -32,7 +32,7 @@ from phasewalk.machine.records import EffectSettled, Record, ToolEnded, ToolStar
 from phasewalk.machine.text import ERROR_CHARS, storable
 from phasewalk.machine.tooling import ApprovalCall, ToolContext, ToolInfo
 from phasewalk.machine.turn import Turn
-from phasewalk.machine.words import TOOL_ROUNDS
+from phasewalk.machine.words import TOOL_ROUNDS, Kind
 from phasewalk.phases.policy import denial
 from phasewalk.phases.tools.serialise import LIMIT, as_text, shortened
 
@@ -253,14 +253,16 @@ class _Round:
 
     def _context(self) -> ToolContext:
         trigger = self.turn.trigger
+        in_chat = trigger.kind is Kind.USER
         return ToolContext(
             turn_id=self.turn.turn_id,
             user_id=trigger.user_id,
             user_name=trigger.user_name,
-            channel_id=trigger.channel_id,
-            channel_name=trigger.channel_name,
-            guild_id=trigger.guild_id,
+            channel_id=trigger.channel_id if in_chat else "",
+            channel_name=trigger.channel_name if in_chat else "",
+            guild_id=trigger.guild_id if in_chat else "",
             now_us=self.ports.clock.now_us(),
+            kept_in=trigger.channel_id,
         )
 
 

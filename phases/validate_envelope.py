@@ -1,7 +1,8 @@
 """Phase `validate_envelope`: is the reply a usable answer, and what is to be said to whom?
 
 Owns the rules that come after the schema (ENV-34), and that an answer to a request for several things leaves none
-out (CON-27). Repairs nothing: what does not parse strictly is a failed attempt (ENV-18).
+out (CON-27). Looks whether a follow-up was overtaken meanwhile (TURN-17). Repairs nothing: what does not parse strictly
+is a failed attempt (ENV-18).
 """
 
 from phasewalk.machine.contract import Contract
@@ -9,12 +10,12 @@ from phasewalk.machine.effects import EffectKind, delivered_to_person
 from phasewalk.machine.exchange import ModelReply
 from phasewalk.machine.fallback import Failure, FailureKind, allowance
 from phasewalk.machine.phase import Phase, Report
-from phasewalk.machine.ports import Ports
+from phasewalk.machine.ports import Ports, Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Envelope
 from phasewalk.machine.text import told
 from phasewalk.machine.turn import Turn, identical_calls
-from phasewalk.machine.words import VALIDATE_ENVELOPE, Owner
+from phasewalk.machine.words import VALIDATE_ENVELOPE, Kind, Owner
 from phasewalk.phases.answers import flags_of_answer, plan_of_answer, unserved
 from phasewalk.phases.envelope import EnvelopeError, clamped, parse_envelope
 from phasewalk.phases.finish import visible_text
@@ -49,6 +50,8 @@ async def validate_envelope(turn: Turn, ports: Ports) -> Report:
     changes: dict[str, object] = {"envelope": envelope, "plan": plan, "flags": tuple(dict.fromkeys(flags))}
     if any(speech.kind == EffectKind.ANSWER for speech in plan.speeches):
         changes["owner"] = Owner.MODEL
+    if turn.kind is Kind.IDLE and await ports.surface.look(turn.trigger) is Sight.OVERTAKEN:
+        changes["superseded"] = True
     return Report("envelope_accepted", changes, detail={"notes": notes} if notes else {})
 
 
@@ -131,5 +134,5 @@ PHASE = Phase(
     VALIDATE_ENVELOPE,
     validate_envelope,
     {"envelope_accepted", "envelope_rejected"},
-    {"envelope", "plan", "flags", "owner", "failure", "first_failure", "reminder", "reminded"},
+    {"envelope", "plan", "flags", "owner", "failure", "first_failure", "reminder", "reminded", "superseded"},
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from phasewalk.machine.errors import SchemaVersionError, StorageError, UnreadableLogError
 from phasewalk.storage.search import prepare
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version of the schema that this code writes; `PRAGMA user_version` of the file."""
 
 FIRST_BRIDGED = 3

@@ -39,6 +39,11 @@ def _live(db: Database) -> None:
     _run(db, "version_4.sql")
 
 
+@_migrations(name="0005_jobs")
+def _jobs(db: Database) -> None:
+    _run(db, "version_5.sql")
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file of `connection` to the present schema, whole or not at all; of two processes one waits."""
     prepare(connection)

@@ -57,7 +57,7 @@ REWRITE_MS = 15_000
 _SAID = f"SELECT text, role = 'user' FROM message WHERE {_MESSAGES}"  # noqa: S608 - pieces of this file, values bound
 _SPOKEN = f"SELECT channel_id, min(entry_id) FROM message WHERE {_MESSAGES} GROUP BY 1"  # noqa: S608 - as above
 _QUESTIONS = "SELECT text_digest FROM turn WHERE turn_id IN (SELECT value FROM json_each(:turns)) AND :user IS :user"
-_OWN = ("note", "fact", "task")
+_OWN = ("note", "fact", "task", "job")
 _COLUMNS = {
     "phase_event": ("event_id", ("guards", "detail")),
     "effect_event": ("effect_event_id", ("detail",)),
@@ -66,6 +66,7 @@ _COLUMNS = {
     "note": ("number", ("text",)),
     "fact": ("number", ("text",)),
     "task": ("number", ("text",)),
+    "job": ("job_id", ("text", "user_name", "created_by")),
     "operator_action": ("action_id", ("who", "target", "before", "after")),
     "log_loss": ("loss_id", ("what",)),
     "prune_log": ("prune_id", ("detail",)),

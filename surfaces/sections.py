@@ -72,6 +72,20 @@ class DiscordSection(Section):
     when_gone: Literal["answer", "silent"] = "answer"
 
 
+class IdleSection(Section):
+    """`[idle]`: where conversations that went quiet are followed up; nowhere, unless channels are named."""
+
+    after: Duration = "30m"
+    channels: list[str] = []
+
+    @field_validator("after")
+    @classmethod
+    def _within_a_day(cls, value: str) -> str:
+        if int(value[:-1]) * {"s": 1, "m": 60, "h": 3600}.get(value[-1], 86_400) >= 86_400:  # noqa: PLR2004 - a day
+            raise ValueError(f"{value!r} is a day or more; what went quiet so long ago is left alone")
+        return value
+
+
 class ProviderSection(Section):
     """`[[providers]]`: one way to reach models, in the order in which they are asked."""
 
@@ -220,6 +234,7 @@ class Configuration(Section):
 
     bot: Bot = Bot()
     discord: DiscordSection = DiscordSection()
+    idle: IdleSection = IdleSection()
     providers: list[ProviderSection] = []
     limits: LimitsSection = LimitsSection()
     circuit: CircuitSection = CircuitSection()

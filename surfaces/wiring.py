@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, frozen
 
-from phasewalk.machine.deadlines import SystemClock
+from phasewalk.machine.deadlines import Clock, SystemClock
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Ports, Settings, Surface, TurnLog
 from phasewalk.machine.provider import Provider
@@ -36,6 +36,7 @@ from phasewalk.storage.circuits import SqliteCircuits
 from phasewalk.storage.cursors import SqliteCursors
 from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.history import SqliteMemory
+from phasewalk.storage.jobs import SqliteJobs
 from phasewalk.storage.phase_log import SqlitePhaseLog
 from phasewalk.storage.shelf import SqliteShelf
 from phasewalk.storage.writer import Writer
@@ -71,6 +72,8 @@ class Application:
     backends: tuple[Backend, ...]
     recovery: Recovery
     cursors: SqliteCursors
+    jobs: SqliteJobs
+    clock: Clock
 
     async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
         """Walk one turn."""
@@ -161,9 +164,18 @@ async def application(
     try:
         walking = {machine.table.name: runner, summing.table.name: summaries}
         recovery = Recovery(reader, clock, walking, settings.limits, log.process_id, places)
-        cursors = SqliteCursors(writer, reader, clock)
         yield Application(
-            settings, runner, summaries, SqliteMemory(reader), log, reader, tuple(found), recovery, cursors
+            settings=settings,
+            runner=runner,
+            summaries=summaries,
+            memory=SqliteMemory(reader),
+            log=log,
+            reader=reader,
+            backends=tuple(found),
+            recovery=recovery,
+            cursors=SqliteCursors(writer, reader, clock),
+            jobs=SqliteJobs(writer, reader),
+            clock=clock,
         )
         why = "finished"
     except BaseException as error:
@@ -196,11 +208,15 @@ def _shipped(shelf: Any) -> list[AnyTool]:
 
 
 def _check_policy(configuration: Configuration, settings: Settings, own: Sequence[AnyTool]) -> None:
-    tools = [*_shipped(None), *own]
+    tools = {tool.name for tool in (*_shipped(None), *own)}
+    check_names(configuration.policy, tools, families_known(settings, own))
+
+
+def families_known(settings: Settings, own: Sequence[AnyTool]) -> set[str]:
+    """Every family that has words or tools."""
     vocabulary = settings.vocabulary
     known = {family.name for family in vocabulary.families} if isinstance(vocabulary, Vocabulary) else set()
-    families = known | {tool.info.family for tool in tools}
-    check_names(configuration.policy, {tool.name for tool in tools}, families)
+    return known | {tool.info.family for tool in (*_shipped(None), *own)}
 
 
 @frozen

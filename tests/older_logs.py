@@ -12,6 +12,7 @@ STEPS = {
     "0001_the_log": ("schema.sql", "views.sql"),
     "0002_full_text": ("search.sql",),
     "0003_ignored_by_hour": ("version_3.sql",),
+    "0004_live": ("version_4.sql",),
 }
 OLDER = range(1, SCHEMA_VERSION)
 

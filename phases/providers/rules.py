@@ -22,6 +22,7 @@ from phasewalk.machine.words import Kind
 from phasewalk.phases.providers.rules_faq import best
 from phasewalk.phases.providers.rules_load import PLACEHOLDER, Rule, Rules, load_rules
 from phasewalk.phases.providers.rules_results import answer_from
+from phasewalk.phases.reminders import task_in
 
 __all__ = ["RulesProvider", "asked_in", "load_rules"]
 
@@ -109,6 +110,9 @@ class RulesProvider:
 
     def _decisions(self, asked: Asked, request: ModelRequest) -> Iterator[Decision]:
         """What each source has to say, the first one first."""
+        task = task_in(asked.text) if request.kind == Kind.SCHEDULED else None
+        if task is not None:  # its words are the task's, and ask for nothing
+            yield Decision("reminder", f"Reminder: {task}")
         yield from self._matching(self._rules.operator, asked, request)
         yield from self._commands(asked, request)
         entry = best(self._rules.faq, asked.text) if asked.addressed else None

@@ -38,10 +38,10 @@ def tools(shelf: Shelf) -> list[AnyTool]:
         """Search what was said in the channels that the person who asks may read: messages that hold each word of
         the query, in any case, newest last. Every character counts; there are no operators and no quotes.
         """
-        channels = tuple(channel for channel in context.readable_channels or (context.channel_id,) if channel)
+        channels = tuple(channel for channel in context.readable_channels or (context.shelf,) if channel)
         findings = await shelf.search(channels, query, limit)
         word = query.casefold().split()[0]
-        shown = [_shown(hit, word, context.channel_id) for hit in reversed(findings.found)]
+        shown = [_shown(hit, word, context.shelf) for hit in reversed(findings.found)]
         result = {"sought": query} | listed("found", shown)
         return result if findings.back_to_us is None else {**result, "searched_back_to": iso(findings.back_to_us)}
 

@@ -15,7 +15,7 @@ def tools(shelf: Shelf) -> list[AnyTool]:
     @tool(family=FAMILY, name="notes_add")
     async def add(text: KeptText, context: ToolContext) -> dict[str, object]:
         """Keep a note for the person who asks, in this channel."""
-        number = await shelf.add_note(context.user_id, context.channel_id, text, context.now_us)
+        number = await shelf.add_note(context.user_id, context.shelf, text, context.now_us)
         return {"added": number, "text": text}
 
     @tool(family=FAMILY, effect="read_only", name="notes_list")
@@ -24,7 +24,7 @@ def tools(shelf: Shelf) -> list[AnyTool]:
         that hold each of its words.
         """
         words = find.casefold().split()
-        kept = await shelf.notes(context.user_id, context.channel_id)
+        kept = await shelf.notes(context.user_id, context.shelf)
         found = [note for note in kept if all(word in note.text.casefold() for word in words)]
         result = listed("notes", [{"number": n.number, "text": n.text, "at": iso(n.at_us)} for n in found])
         return {"sought": find} | result if find else result

@@ -42,13 +42,13 @@ def tools(shelf: Shelf) -> list[AnyTool]:
             at_us = due_us(due, context.now_us) if due is not None else None
         except DueError as error:
             return {"added": None, "problem": f"due {error}"}
-        number = await shelf.add_task(context.user_id, context.channel_id, text, at_us, context.now_us)
+        number = await shelf.add_task(context.user_id, context.shelf, text, at_us, context.now_us)
         return {"added": number, "text": text, "due": None if at_us is None else iso(at_us)}
 
     @tool(family=FAMILY, effect="read_only", name="tasks_list")
     async def listing(context: ToolContext, include_done: bool = False) -> dict[str, object]:  # noqa: FBT001, FBT002 - the model passes it by name
         """List the open tasks of the person who asks in this channel, oldest first; on request the done ones too."""
-        found = await shelf.tasks(context.user_id, context.channel_id, done=include_done)
+        found = await shelf.tasks(context.user_id, context.shelf, done=include_done)
         return listed("tasks", [_shown(task) for task in found])
 
     @tool(family=FAMILY, name="tasks_complete")

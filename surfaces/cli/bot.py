@@ -30,10 +30,13 @@ def command(obj: dict[str, Any]) -> None:
         raise CommandError(f"{TOKEN} is not set; it takes the bot's token, from {PORTAL} under 'Bot'", Exit.USAGE)
 
     from phasewalk.machine.deadlines import SystemClock
+    from phasewalk.surfaces.background import Background
     from phasewalk.surfaces.discord.client import Client, point_from_environment
     from phasewalk.surfaces.discord.hearing import Hearing
     from phasewalk.surfaces.discord.session import logged_in, run_until
     from phasewalk.surfaces.discord.surface import DiscordSurface
+    from phasewalk.surfaces.idle import Idle
+    from phasewalk.surfaces.scheduler import Scheduler
     from phasewalk.surfaces.signals import stop_on_signals
     from phasewalk.surfaces.wiring import application
 
@@ -42,7 +45,7 @@ def command(obj: dict[str, Any]) -> None:
         section = configuration.discord
         async with logged_in(Client(message_content=section.message_content), token) as client:
             surface = DiscordSurface(client, SystemClock())
-            reached = {**places(), "discord": surface}
+            reached = {**places(), "discord": surface, "schedule": surface, "idle": surface}
             async with application(configuration, database, surface, "bot", reached=reached) as app:
                 announce(configuration, app.backends)
                 if not section.message_content:
@@ -55,7 +58,10 @@ def command(obj: dict[str, Any]) -> None:
                     )
                     client.hearing = hearing
                     client.when_ready = lambda: _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
-                    await run_until(client, stopping.wait)
+                    background = Background(app, stopping, lane=hearing.turn_in, say=_say)
+                    scheduler, idle = Scheduler(background), Idle(background, configuration.idle)
+                    async with background.at_work(scheduler.run(), idle.run()):
+                        await run_until(client, stopping.wait)
                     await hearing.drain()
                 return stopping.signal
 

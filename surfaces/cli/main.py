@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recover": ("recover", "Settle turns that a process left behind; decide what is in doubt."),
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),
+    "jobs": ("jobs", "What runs by itself, and when; add, pause, resume or remove it."),
     "classify": ("classify", "Which families of tools a message asks for, by which words."),
     "check": ("check", "Is the bot well, in one line, for cron."),
     "tail": ("tail", "What is happening now, event by event."),

@@ -26,13 +26,21 @@ Heard = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | disc
 
 
 @define
+class _Place:
+    """A place in a lane that somebody else uses when it comes."""
+
+    reached: asyncio.Event = field(factory=asyncio.Event)
+    left: asyncio.Event = field(factory=asyncio.Event)
+
+
+@define
 class _Lane:
     """What waits in one channel; `held` while what was missed there is still being fetched.
 
     Where not all that was missed could be fetched, the cursor goes to the id `until` and no further.
     """
 
-    waiting: deque[discord.Message] = field(factory=deque)
+    waiting: deque[discord.Message | _Place] = field(factory=deque)
     held: bool = False
     until: int | None = None
     task: asyncio.Task[None] | None = None
@@ -70,7 +78,20 @@ class Hearing:
         """A message was edited; where it still waits it is answered as it stands now (DIS-01)."""
         lane = self._lanes.get(message.channel.id)
         if lane is not None:
-            lane.waiting = deque(message if one.id == message.id else one for one in lane.waiting)
+            same = (message if not isinstance(one, _Place) and one.id == message.id else one for one in lane.waiting)
+            lane.waiting = deque(same)
+
+    @asynccontextmanager
+    async def turn_in(self, channel_id: str) -> AsyncIterator[None]:
+        """Within this block it is the caller's turn in a channel, in order with what is heard there (TURN-12)."""
+        place, lane = _Place(), self._lane(int(channel_id))
+        lane.waiting.append(place)
+        self._start(int(channel_id), lane)
+        try:
+            await place.reached.wait()
+            yield
+        finally:
+            place.left.set()
 
     async def catch_up(self) -> None:
         """Fetch what every channel has missed, oldest first; what comes in meanwhile waits behind it."""
@@ -135,7 +156,12 @@ class Hearing:
     async def _work(self, lane: _Lane) -> None:
         try:
             while lane.waiting and not lane.held and not self._stopping:
-                await self._message(lane.waiting.popleft(), lane)
+                following = lane.waiting.popleft()
+                if isinstance(following, _Place):
+                    following.reached.set()
+                    await following.left.wait()
+                else:
+                    await self._message(following, lane)
         finally:
             lane.task = None
 

@@ -18,7 +18,7 @@ from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.ports import Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Speech
-from phasewalk.machine.trigger import Trigger, kind_of
+from phasewalk.machine.trigger import Trigger, activity_of, kind_of
 from phasewalk.surfaces.discord.heard import KEY, text_of
 from phasewalk.surfaces.discord.parts import cut
 from phasewalk.surfaces.discord.posting import BROKEN, post, refusals
@@ -54,7 +54,9 @@ class DiscordSurface:
         ]
 
     async def look(self, trigger: Trigger) -> Sight:
-        """Fetch the message again."""
+        """Fetch the message again; of a follow-up, what its person has said since."""
+        if activity := activity_of(trigger):
+            return await self._since(trigger, activity)
         if kind_of(trigger.key) != KEY or not trigger.message_id:
             return Sight.AS_IT_WAS
         try:
@@ -67,6 +69,20 @@ class DiscordSurface:
             return Sight.AS_IT_WAS
         same = message.edited_at is None or text_of(message, self._client.user) == trigger.text
         return Sight.AS_IT_WAS if same else Sight.CHANGED
+
+    async def _since(self, trigger: Trigger, activity: str) -> Sight:
+        """Whether the person has written in the channel after the message `activity`."""
+        try:
+            async with asyncio.timeout(LOOKED):
+                place = self._client.get_partial_messageable(int(trigger.channel_id))
+                async for message in place.history(
+                    limit=SEARCHED, after=discord.Object(int(activity)), oldest_first=True
+                ):
+                    if str(message.author.id) == trigger.user_id:
+                        return Sight.OVERTAKEN
+        except (discord.DiscordException, *BROKEN):
+            return Sight.AS_IT_WAS
+        return Sight.AS_IT_WAS
 
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:
         """Post it; the receipt is the message's id. Where the connection breaks, again under the same nonce."""

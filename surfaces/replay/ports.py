@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 from phasewalk.machine.circuit import CircuitAnswer, CircuitState
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.exchange import canonical
+from phasewalk.machine.ports import Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Speech
 from phasewalk.machine.tooling import ApprovalCall, ToolContext, ToolInfo, Tools
@@ -157,6 +158,12 @@ class RecordedSurface(OnePlace):
     """Implements `Surface`: says nothing to anybody, and returns what became of each speech then."""
 
     script: Script
+
+    async def look(self, trigger: Trigger) -> Sight:
+        """Overtaken where the visit found that out."""
+        stay = self.script.stay
+        found = stay.reason == Reason.SUPERSEDED or stay.detail.get("superseded") is True
+        return Sight.OVERTAKEN if found else await super().look(trigger)
 
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:  # noqa: ARG002 - the port's signature
         """The recorded receipt."""

@@ -10,7 +10,7 @@ from attrs import evolve
 from phasewalk.machine.candidates import Candidate
 from phasewalk.machine.exchange import ModelReply, ToolCall
 from phasewalk.machine.limits import Limits
-from phasewalk.machine.ports import Ports, Settings
+from phasewalk.machine.ports import Ports, Settings, Sight
 from phasewalk.machine.provider import ModelRequest, PictureRequest, ProviderError
 from phasewalk.machine.records import Record
 from phasewalk.machine.runner import Runner
@@ -98,6 +98,7 @@ class World(OnePlace):
         self.approvals = MemoryApprovals()
         self.spoken: list[Speech] = []
         self.broken: set[str] = set()
+        self.sights: list[Sight] = []
         self.sending: Callable[[Speech], None] = lambda speech: None
         chain = tuple(Candidate("one", "chat", f"m{n}", image_model="painter") for n in range(1, candidates + 1))
         self.settings = Settings(**{"candidates": chain, **settings})
@@ -108,6 +109,10 @@ class World(OnePlace):
 
     async def refusal(self, trigger):
         return None
+
+    async def look(self, trigger: Trigger) -> Sight:
+        """The next of `sights`, while there are any."""
+        return self.sights.pop(0) if self.sights else Sight.AS_IT_WAS
 
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:
         self.sending(speech)

@@ -285,7 +285,7 @@ def test_the_bots_name_at_the_beginning_is_no_part_of_the_request(text, rest):
 
 @pytest.mark.spec("CON-01", "TURN-03")
 async def test_the_phase_reports_the_classification_that_it_declares():
-    turn = SimpleNamespace(trigger=SimpleNamespace(text="helper show my notes"))
+    turn = SimpleNamespace(trigger=SimpleNamespace(text="helper show my notes", families=None))
     ports = SimpleNamespace(settings=SimpleNamespace(bot_name="helper", vocabulary=VOCABULARY))
     report = await PHASE.run(turn, ports)
     checked_changes(PHASE, report.changes)

@@ -9,15 +9,17 @@ import pytest
 
 from phasewalk.machine.errors import DeliveryError, DeliveryInDoubtError
 from phasewalk.machine.fallback import FailureKind
+from phasewalk.machine.ports import Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.records import PhaseExited
 from phasewalk.machine.turn_table import TURN_TABLE
+from phasewalk.machine.words import Kind
 from phasewalk.phases.tools import tool
 
 Way = Callable[..., Awaitable[object]]
 WAYS: dict[str, tuple[Way, str]] = {}
-ELSEWHERE = {"T19", "T40", "T41", "T42", "T43"}
-"""Rows that wait for background turns and recovery; the engine takes them in the tests of the machine."""
+ELSEWHERE = {"T40", "T41", "T42", "T43"}
+"""Rows that wait for recovery; the engine takes them in the tests of the machine."""
 
 
 @tool(family="notes", effect="read_only")
@@ -44,6 +46,14 @@ def raising(error: BaseException) -> Callable:
 @takes("T01 T04 T05 T08 T12 T20 T25 T28")
 async def answered(a_world, reply):
     await (world := a_world()).turn()
+    return world
+
+
+@takes("T01 T04 T05 T08 T12 T19 T28")
+async def overtaken_while_the_model_thought(a_world, reply):
+    world = a_world()
+    world.sights = [Sight.AS_IT_WAS, Sight.OVERTAKEN]
+    await world.turn(kind=Kind.IDLE, addressed=None, families=())
     return world
 
 

@@ -111,7 +111,7 @@ class Asked:
 
 
 async def classified(text: str, memory: Asked, user_id: str = "7"):
-    trigger = SimpleNamespace(text=text, user_id=user_id, channel_id="9")
+    trigger = SimpleNamespace(text=text, user_id=user_id, channel_id="9", families=None)
     settings = SimpleNamespace(bot_name="helper", vocabulary=VOCABULARY)
     ports = SimpleNamespace(settings=settings, memory=memory)
     report = await PHASE.run(SimpleNamespace(trigger=trigger), ports)

@@ -231,7 +231,7 @@ def test_a_dry_run_counts_and_touches_nothing(gone: LogBuilder):
         1,
         2,
         2,
-        {"note": 0, "fact": 1, "task": 0},
+        {"note": 0, "fact": 1, "task": 0, "job": 0},
     )
     assert gone.path.read_bytes() == before
 

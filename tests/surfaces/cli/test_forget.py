@@ -33,7 +33,7 @@ def test_a_person_is_erased_and_the_proof_told(builder: LogBuilder, look, spoken
     answer = look("forget", "--user", form)
     assert (answer.status, answer.err) == (0, "")
     first, second = answer.lines
-    assert first == "erased 1 turn, 1 message, 1 text, 0 notes, 0 facts, 0 tasks"
+    assert first == "erased 1 turn, 1 message, 1 text, 0 notes, 0 facts, 0 tasks, 0 jobs"
     assert second == "proved: 3 pieces were looked for in every byte of the file and its WAL; none is there"
     assert not found(builder, b"Ottersgate")
     assert not found(builder, MIRA.encode())
@@ -52,7 +52,10 @@ def test_a_turn_is_named_as_everywhere(builder: LogBuilder, look, spoken):
 def test_a_dry_run_erases_nothing(builder: LogBuilder, look, spoken):
     for options in (["--user", MIRA], ["--turn", spoken]):
         answer = look("forget", *options, "--dry-run")
-        assert (answer.status, answer.out) == (0, "would erase 1 turn, 1 message, 1 text, 0 notes, 0 facts, 0 tasks\n")
+        assert (answer.status, answer.out) == (
+            0,
+            "would erase 1 turn, 1 message, 1 text, 0 notes, 0 facts, 0 tasks, 0 jobs\n",
+        )
     assert found(builder, b"Ottersgate")
     assert builder.log.execute("SELECT count(*) FROM operator_action").fetchone() == (0,)
 
