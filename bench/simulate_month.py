@@ -25,7 +25,7 @@ from simulate_window import Window, runs_of
 from simulate_world import World, run
 
 from phasewalk.machine.documents import SPILL_OVER, digest_of
-from phasewalk.storage.phase_log import LEASE_US
+from phasewalk.storage.phase_log import LEASE
 from phasewalk.storage.statements import CONTRACT, ENDED, MESSAGE, OPENED
 
 BATCH = 8000
@@ -222,7 +222,7 @@ class Month:
         opened[4] = self.town.guild_id if opened[4] else ""
         opened[17] = life.number
         if template.open:
-            opened[20] = max(life.seen_us, at_us) + LEASE_US
+            opened[20] = max(life.seen_us, at_us) + int(LEASE * 1e6)
         self.numbers[template.numbered] += len(rows.get(template.numbered, ()))
         self.sheets.take(rows)
         if rows[MESSAGE]:

@@ -34,7 +34,9 @@ from phasewalk.storage.redacting import Redact, without_secrets
 from phasewalk.storage.statements import ROWS, Statement, claimed, ended, execute_all, moved, opened, payload_row
 from phasewalk.storage.writer import Unit, Work
 
-LEASE_US = 300_000_000
+LEASE = 300.0
+"""Seconds for which a turn is held without a sign of life, unless the operator says otherwise (TURN-13)."""
+
 HEAVY_CHARS = 65_536
 KNOWN_PAYLOADS = 4096
 
@@ -60,13 +62,24 @@ class KnownTriggerError(StorageError):
 class SqlitePhaseLog:
     """The log as the runner sees it; `start` must have been called."""
 
-    def __init__(self, writer: Writing, reader: sqlite3.Connection, clock: Clock, redact: Redact | None = None) -> None:
-        """`redact` takes secrets out of every text before it is written; by default what looks like one."""
+    def __init__(
+        self,
+        writer: Writing,
+        reader: sqlite3.Connection,
+        clock: Clock,
+        redact: Redact | None = None,
+        lease: float = LEASE,
+    ) -> None:
+        """`redact` takes secrets out of every text before it is written; by default what looks like one.
+
+        `lease` is how many seconds a turn is held for without a sign of life.
+        """
         self._redact = redact or Redactor()
         self._writer = writer
         self._reader = reader
         self._clock = clock
         self._process_id = 0
+        self._lease_us = int(lease * 1_000_000)
         self._stored: OrderedDict[str, None] = OrderedDict()
 
     @property
@@ -110,7 +123,7 @@ class SqlitePhaseLog:
             connection.execute("UPDATE process SET heartbeat_us = ? WHERE process_id = ?", (now, self._process_id))
             connection.execute(
                 "UPDATE turn SET lease_until_us = ? WHERE ended_us IS NULL AND process_id = ?",
-                (now + LEASE_US, self._process_id),
+                (now + self._lease_us, self._process_id),
             )
 
         await self._writer.call(work)
@@ -131,7 +144,7 @@ class SqlitePhaseLog:
         turn_log = SqliteTurnLog(self, opened_record.turn_id, token)
         clean = without_secrets(opened_record, self._redact)
         opened_record = clean if isinstance(clean, TurnOpened) else opened_record
-        claim = opened(opened_record, "received", self._process_id, token, LEASE_US)
+        claim = opened(opened_record, "received", self._process_id, token, self._lease_us)
         _, statements, _ = self._rows(opened_record.turn_id, token, records)
         self._payload_rows(statements, [opened_record.text])
         commit = Commit()
@@ -159,7 +172,7 @@ class SqlitePhaseLog:
 
     async def claim(self, turn_id: str, held: str, token: str, until_us: int) -> "SqliteTurnLog | None":
         """Take over a turn under the token `held`; see `PhaseLog.claim`."""
-        until = (self._clock.now_us() + LEASE_US, until_us)
+        until = (self._clock.now_us() + self._lease_us, until_us)
         claim = claimed(turn_id, held, token, self._process_id, until)
         taken = await self._writer.call(lambda connection: connection.execute(*claim).rowcount)
         return SqliteTurnLog(self, turn_id, token) if taken == 1 else None

@@ -52,22 +52,24 @@ class Recovery:
         found = unfinished(self.log, self.process_id, self.clock.now_us())
         return [turn for turn in found if turn.turn_id not in self._busy]
 
-    async def settle(self) -> list[Settled]:
-        """Settle all that can be settled; those of one channel in the order in which they were opened."""
+    async def settle(self, stopping: object = None) -> list[Settled]:
+        """Settle all that can be settled, oldest first; none begins once `stopping` is true."""
         gate = asyncio.Semaphore(TOGETHER)
         found = self.waiting()
         self._busy.update(turn.turn_id for turn in found)
         try:
-            return list(await asyncio.gather(*(self._settled(turn, gate) for turn in found)))
+            return list(await asyncio.gather(*(self._settled(turn, gate, stopping) for turn in found)))
         finally:
             self._busy.difference_update(turn.turn_id for turn in found)
 
-    async def _settled(self, found: Unfinished, gate: asyncio.Semaphore) -> Settled:
+    async def _settled(self, found: Unfinished, gate: asyncio.Semaphore, stopping: object) -> Settled:
         if found.kind not in self.kinds:
             return Settled(found, None, f"where it was heard ({found.kind}) cannot be reached from here")
         if found.machine not in self.runners:
             return Settled(found, None, f"no machine of today is called '{found.machine}'")
         async with gate:
+            if stopping:
+                return Settled(found, None, "the process was asked to stop")
             try:
                 turn = interrupted_turn(self.log, found.turn_id, self.clock.now_us())
                 ended = await self.runners[found.machine].resume(turn, self.limits)

@@ -70,6 +70,7 @@ class DiscordSection(Section):
     hear_bots: list[str] = []
     catch_up: Annotated[int, Field(ge=0)] = 500
     when_gone: Literal["answer", "silent"] = "answer"
+    replies_per_minute: Annotated[int, Field(ge=1)] = 20
 
 
 class IdleSection(Section):
@@ -136,6 +137,8 @@ class LimitsSection(Section):
     queued: Annotated[int, Field(ge=0)] = 32
     pending_per_user: Positive = 3
     max_wait: Seconds = 20.0
+    cool_down: Wait = 0.0
+    daily_per_user: Annotated[int, Field(ge=0)] = 0
     lease: Seconds = 300.0
     heartbeat: Seconds = 60.0
     claims: Positive = 3

@@ -19,6 +19,7 @@ from phasewalk.machine.redaction import Redactor
 from phasewalk.machine.words import NoticeCode
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import extended, load, shipped
+from phasewalk.surfaces.admission import Bounds
 from phasewalk.surfaces.sections import CircuitSection, Configuration, LimitsSection, ProviderSection
 
 APIS = ("chat", "responses", "rules")
@@ -118,6 +119,18 @@ def limits_of(section: LimitsSection, circuit: CircuitSection) -> Limits:
         circuit_failures=circuit.failures,
         circuit_window=circuit.window,
         circuit_cooldown=circuit.cooldown,
+    )
+
+
+def bounds_of(section: LimitsSection) -> Bounds:
+    """What bounds admission."""
+    return Bounds(
+        running=section.running,
+        queued=section.queued,
+        per_user=section.pending_per_user,
+        max_wait=section.max_wait,
+        cool_down=section.cool_down,
+        daily=section.daily_per_user,
     )
 
 

@@ -18,7 +18,6 @@ from phasewalk.machine.deadlines import Clock, SystemClock
 from phasewalk.machine.limits import Limits
 from phasewalk.machine.ports import Ports, Settings, Surface, TurnLog
 from phasewalk.machine.provider import Provider
-from phasewalk.machine.reasons import Reason
 from phasewalk.machine.runner import Ended, Runner
 from phasewalk.machine.trigger import Trigger, kind_of
 from phasewalk.machine.walk import TurnEffects
@@ -38,25 +37,18 @@ from phasewalk.storage.database import open_for_reading, open_for_writing
 from phasewalk.storage.history import SqliteMemory
 from phasewalk.storage.jobs import SqliteJobs
 from phasewalk.storage.phase_log import SqlitePhaseLog
+from phasewalk.storage.retelling import SqliteRetelling
 from phasewalk.storage.shelf import SqliteShelf
 from phasewalk.storage.writer import Writer
+from phasewalk.surfaces.admission import Desk
 from phasewalk.surfaces.ids import SystemIds
 from phasewalk.surfaces.policy_names import check_names
 from phasewalk.surfaces.recovery import Recovery
 from phasewalk.surfaces.sections import Configuration
-from phasewalk.surfaces.settings import Backend, backends, settings_of
+from phasewalk.surfaces.settings import Backend, backends, bounds_of, settings_of
 
 SUMMARY = "summary"
 """The kind of key of a summary's trigger."""
-
-
-@frozen
-class OpenAdmission:
-    """Admits every trigger: the command line and a feed bound their own concurrency."""
-
-    async def refusal(self, trigger: Trigger) -> Reason | None:  # noqa: ARG002 - the port's signature
-        """Never refuses."""
-        return None
 
 
 @define
@@ -74,6 +66,8 @@ class Application:
     cursors: SqliteCursors
     jobs: SqliteJobs
     clock: Clock
+    desk: Desk
+    retelling: SqliteRetelling
 
     async def run(self, trigger: Trigger, limits: Limits | None = None) -> Ended:
         """Walk one turn."""
@@ -149,13 +143,14 @@ async def application(
     writer = Writer(open_for_writing(database), database)
     reader = open_for_reading(database)
     clock, ids = SystemClock(), SystemIds()
-    log = SqlitePhaseLog(writer, reader, clock, settings.redact)
+    log = SqlitePhaseLog(writer, reader, clock, settings.redact, configuration.limits.lease)
     machine, summing = turn_machine(), summary_machine()
     shelf = SqliteShelf(writer, reader, settings.redact)
     tools = registry_of(own, shelf)
     circuits, approvals = SqliteCircuits(writer, reader), SqliteApprovals(writer, settings.redact)
+    desk = Desk(bounds_of(configuration.limits), clock, reader)
     places = {SUMMARY: surface, **reached} if reached is not None else {}
-    world = _World(settings, clock, ids, providers, tools, surface, places, reader, circuits, approvals)
+    world = _World(settings, clock, ids, providers, tools, surface, places, reader, circuits, approvals, desk)
     runner = Runner(machine, log, clock, ids, world.ports)
     summaries = Runner(summing, log, clock, ids, world.ports)
     tables = [machine.table, summing.table]
@@ -176,6 +171,8 @@ async def application(
             cursors=SqliteCursors(writer, reader, clock),
             jobs=SqliteJobs(writer, reader),
             clock=clock,
+            desk=desk,
+            retelling=SqliteRetelling(writer, settings.redact),
         )
         why = "finished"
     except BaseException as error:
@@ -233,6 +230,7 @@ class _World:
     reader: sqlite3.Connection
     circuits: SqliteCircuits
     approvals: SqliteApprovals
+    desk: Desk
 
     def ports(self, trigger: Trigger, log: TurnLog, effects: TurnEffects, keep: Callable[..., None]) -> Ports:
         """The world of one turn."""
@@ -246,7 +244,7 @@ class _World:
             tools=self.tools,
             providers=self.providers,
             surface=self.reached.get(kind_of(trigger.key), self.surface),
-            admission=OpenAdmission(),
+            admission=self.desk,
             circuits=self.circuits,
             approvals=self.approvals,
             keep=keep,

@@ -1,14 +1,19 @@
 """`phasewalk bot`: the bot on Discord, until a signal ends it."""
 
+import asyncio
 import os
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.recover import places
 from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
+
+if TYPE_CHECKING:
+    from phasewalk.surfaces.signals import Stopping
+    from phasewalk.surfaces.wiring import Application
 
 TOKEN = "DISCORD_TOKEN"
 PORTAL = "https://discord.com/developers/applications"
@@ -44,18 +49,16 @@ def command(obj: dict[str, Any]) -> None:
         point_from_environment()
         section = configuration.discord
         async with logged_in(Client(message_content=section.message_content), token) as client:
-            surface = DiscordSurface(client, SystemClock())
+            surface = DiscordSurface(client, SystemClock(), section.replies_per_minute)
             reached = {**places(), "discord": surface, "schedule": surface, "idle": surface}
             async with application(configuration, database, surface, "bot", reached=reached) as app:
                 announce(configuration, app.backends)
                 if not section.message_content:
                     _say("without message content only messages that speak to the bot have a text")
                 with stop_on_signals(*app.runners, grace=app.settings.limits.delivery_grace) as stopping:
-                    for left in [one for one in await app.recovery.settle() if one.left]:
-                        _say(f"{left.found.turn_id} was interrupted and is left as it is: {left.why}")
-                    hearing = Hearing(
-                        app, client, stopping, hear_bots=section.hear_bots, catch_up=section.catch_up, say=_say
-                    )
+                    settling = asyncio.ensure_future(_settle(app, stopping))
+                    await asyncio.wait({settling}, timeout=configuration.limits.max_wait)
+                    hearing = Hearing(app, client, stopping, section, _say)
                     client.hearing = hearing
                     client.when_ready = lambda: _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
                     background = Background(app, stopping, lane=hearing.turn_in, say=_say)
@@ -63,11 +66,17 @@ def command(obj: dict[str, Any]) -> None:
                     async with background.at_work(scheduler.run(), idle.run()):
                         await run_until(client, stopping.wait)
                     await hearing.drain()
+                    await settling
                 return stopping.signal
 
     number = run_work(work)
     if number == signal.SIGINT:
         raise SystemExit(int(Exit.INTERRUPTED))
+
+
+async def _settle(app: "Application", stopping: "Stopping") -> None:
+    for left in [one for one in await app.recovery.settle(stopping) if one.left]:
+        _say(f"{left.found.turn_id} was interrupted and is left as it is: {left.why}")
 
 
 def _servers(count: int) -> str:

@@ -63,7 +63,7 @@ def _settle(obj: dict[str, Any], *, dry_run: bool, as_json: bool) -> None:
                 return waiting, doubts(app.reader), False
             announce(configuration, app.backends)
             with stop_on_signals(*app.runners) as stopping:
-                settled = await app.recovery.settle()
+                settled = await app.recovery.settle(stopping)
             return [_item(app.reader, one) for one in settled], doubts(app.reader), bool(stopping)
 
     items, open_doubts, stopped = run_work(work)

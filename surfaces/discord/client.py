@@ -57,3 +57,13 @@ class Client(discord.Client):
         """Somebody changed what they wrote; the event of an embed alone carries no text of theirs."""
         if self.hearing is not None and payload.message.edited_at is not None:
             self.hearing.edited(payload.message)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """A message was deleted."""
+        if self.hearing is not None:
+            self.hearing.deleted(payload.channel_id, payload.message_id)
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Many messages of one channel were deleted at once."""
+        if self.hearing is not None:
+            self.hearing.deleted(payload.channel_id, *payload.message_ids)

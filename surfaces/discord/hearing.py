@@ -1,21 +1,26 @@
 """Turns what is heard on Discord into turns: one channel's in order, channels side by side (TURN-12, DIS-03).
 
-Owns the lanes, and how far each channel was heard. Walks nothing itself. Invariants: every way out of a turn frees
-its lane and ends its typing; a channel's cursor passes a message only after that message has its turn.
+Owns what waits, and how far each channel was heard. Walks nothing itself, and refuses nobody: the desk does.
+Invariants: every way out of a turn frees its lane and ends its typing; a channel's cursor passes a message only after
+that message, and every one before it, has its turn.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import discord
 from attrs import define, field
 
+from phasewalk.machine.reasons import Reason
+from phasewalk.machine.text import told
 from phasewalk.machine.trigger import Trigger
-from phasewalk.surfaces.discord.heard import ignored_reason, trigger_of
+from phasewalk.surfaces.discord.heard import ignored_reason, text_of, trigger_of
 from phasewalk.surfaces.discord.posting import BROKEN
+from phasewalk.surfaces.sections import DiscordSection
 from phasewalk.surfaces.signals import Stopping
 from phasewalk.surfaces.wiring import Application
 
@@ -26,24 +31,19 @@ Heard = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | disc
 
 
 @define
-class _Place:
-    """A place in a lane that somebody else uses when it comes."""
-
-    reached: asyncio.Event = field(factory=asyncio.Event)
-    left: asyncio.Event = field(factory=asyncio.Event)
-
-
-@define
 class _Lane:
-    """What waits in one channel; `held` while what was missed there is still being fetched.
+    """One channel: `turn` is held by whoever's turn it is.
 
-    Where not all that was missed could be fetched, the cursor goes to the id `until` and no further.
+    `waiting` are messages without an end, as they stand; `heard` says in order of all that came whether it has one.
+    `behind` is there while what was missed is caught up with: what comes in meanwhile, which then follows. Where not
+    all that was missed could be fetched, the cursor goes to the id `until` and no further.
     """
 
-    waiting: deque[discord.Message | _Place] = field(factory=deque)
-    held: bool = False
+    turn: asyncio.Lock = field(factory=asyncio.Lock)
+    waiting: dict[int, discord.Message] = field(factory=dict)
+    heard: dict[int, bool] = field(factory=dict)
+    behind: deque[discord.Message] | None = None
     until: int | None = None
-    task: asyncio.Task[None] | None = None
 
 
 class Hearing:
@@ -54,56 +54,78 @@ class Hearing:
         app: Application,
         client: discord.Client,
         stopping: Stopping,
-        *,
-        hear_bots: Collection[str] = (),
-        catch_up: int = 500,
-        say: Callable[[str], None] = lambda _: None,
+        section: DiscordSection,
+        say: Callable[[str], None],
     ) -> None:
-        """`catch_up` is how many missed messages a channel catches up with at a time; `say` tells the operator."""
+        """`say` tells the operator."""
         self._app = app
         self._client = client
         self._stopping = stopping
-        self._hear_bots = hear_bots
-        self._limit = catch_up
+        self._hear_bots = section.hear_bots
+        self._limit = section.catch_up
+        self._drops_gone = section.when_gone == "silent"
         self._say = say
         self._lanes: dict[int, _Lane] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def hear(self, message: discord.Message) -> None:
         """A message came in."""
         lane = self._lane(message.channel.id)
-        lane.waiting.append(message)
-        self._start(message.channel.id, lane)
+        if message.id in lane.waiting:
+            return
+        lane.waiting[message.id] = message
+        lane.heard[message.id] = False
+        if lane.behind is not None:
+            lane.behind.append(message)
+        else:
+            self._begin(self._message(message, lane))
 
     def edited(self, message: discord.Message) -> None:
-        """A message was edited; where it still waits it is answered as it stands now (DIS-01)."""
-        lane = self._lanes.get(message.channel.id)
-        if lane is not None:
-            same = (message if not isinstance(one, _Place) and one.id == message.id else one for one in lane.waiting)
-            lane.waiting = deque(same)
+        """A message was edited: where it still waits it is answered as it stands now (DIS-01)."""
+        lane = self._lane(message.channel.id)
+        if message.id in lane.waiting:
+            lane.waiting[message.id] = message
+        if ignored_reason(message, self._client.user, self._hear_bots) is None:
+            text = text_of(message, self._client.user)
+            self._begin(self._app.retelling.edited(str(message.channel.id), str(message.id), text))
+
+    def deleted(self, channel_id: int, *message_ids: int) -> None:
+        """Messages were deleted: no prompt repeats them; whether one that waits is answered, the operator says."""
+        lane = self._lane(channel_id)
+        for number in message_ids:
+            if self._drops_gone:
+                lane.waiting.pop(number, None)
+            self._begin(self._app.retelling.deleted(str(channel_id), str(number)))
 
     @asynccontextmanager
     async def turn_in(self, channel_id: str) -> AsyncIterator[None]:
         """Within this block it is the caller's turn in a channel, in order with what is heard there (TURN-12)."""
-        place, lane = _Place(), self._lane(int(channel_id))
-        lane.waiting.append(place)
-        self._start(int(channel_id), lane)
-        try:
-            await place.reached.wait()
+        async with self._lane(int(channel_id)).turn, self._app.desk.slot():
             yield
-        finally:
-            place.left.set()
 
     async def catch_up(self) -> None:
         """Fetch what every channel has missed, oldest first; what comes in meanwhile waits behind it."""
         channels = self._channels()
         for channel in channels:
-            self._lane(channel.id).held = True
-        await asyncio.gather(*(self._fetch(channel) for channel in channels))
+            lane = self._lane(channel.id)
+            if lane.behind is None:
+                lane.behind = deque()
+                self._begin(self._catch_up(channel, lane))
 
     async def drain(self) -> None:
-        """Until no lane is at work; nothing new begins once the process is asked to stop."""
-        while running := [lane.task for lane in self._lanes.values() if lane.task is not None]:
-            await asyncio.gather(*running)
+        """Until nothing is at work; nothing new begins once the process is asked to stop."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._say(told(f"what was heard could not be dealt with: {type(error).__name__}: {error}"))
 
     def _lane(self, channel_id: int) -> _Lane:
         return self._lanes.setdefault(channel_id, _Lane())
@@ -119,18 +141,24 @@ class Hearing:
                     found.append(channel)
         return found
 
-    async def _fetch(self, channel: Heard) -> None:
-        lane = self._lane(channel.id)
-        try:
-            missed = await self._missed(channel, lane)
-        except (discord.DiscordException, *BROKEN) as error:
-            lane.until = 0
-            missed = []
-            self._say(f"#{channel.name} could not catch up ({type(error).__name__}); it will at the next start")
-        finally:
-            lane.held = False
-        lane.waiting.extendleft(reversed(missed))
-        self._start(channel.id, lane)
+    async def _catch_up(self, channel: Heard, lane: _Lane) -> None:
+        """One channel's; its lane is held meanwhile, and nobody behind it is refused for the wait."""
+        async with lane.turn:
+            try:
+                missed = await self._missed(channel, lane)
+            except (discord.DiscordException, *BROKEN) as error:
+                lane.until = 0
+                missed = []
+                self._say(f"#{channel.name} could not catch up ({type(error).__name__}); it will at the next start")
+            new = {one.id: one for one in missed if one.id not in lane.waiting}
+            lane.waiting = {**new, **lane.waiting}
+            lane.heard = {**dict.fromkeys(new, False), **lane.heard}
+            lane.behind = deque([*new.values(), *(lane.behind or ())])
+            while lane.behind and not self._stopping:
+                following = lane.behind.popleft()
+                async with self._app.desk.slot():
+                    await self._heard(following, lane)
+            lane.behind = None
 
     async def _missed(self, channel: Heard, lane: _Lane) -> list[discord.Message]:
         """What stands behind the channel's cursor; a channel that has none begins now."""
@@ -149,30 +177,37 @@ class Hearing:
             self._say(f"#{channel.name} missed more than {limit} messages; the rest waits for the next start")
         return found
 
-    def _start(self, channel_id: int, lane: _Lane) -> None:
-        if lane.task is None and not lane.held and lane.waiting:
-            lane.task = asyncio.create_task(self._work(lane), name=f"lane {channel_id}")
-
-    async def _work(self, lane: _Lane) -> None:
-        try:
-            while lane.waiting and not lane.held and not self._stopping:
-                following = lane.waiting.popleft()
-                if isinstance(following, _Place):
-                    following.reached.set()
-                    await following.left.wait()
-                else:
-                    await self._message(following, lane)
-        finally:
-            lane.task = None
-
     async def _message(self, message: discord.Message, lane: _Lane) -> None:
-        reason = ignored_reason(message, self._client.user, self._hear_bots)
-        if reason is None:
-            await self._turn(trigger_of(message, self._client.user), message.channel)
-        else:
-            await self._app.log.count_ignored(str(message.channel.id), reason)
-        if lane.until is None or message.id <= lane.until:
-            await self._advance(message.channel, str(message.id))
+        """One that came in by itself: in its place, or refused at once."""
+        trigger = trigger_of(message, self._client.user)
+        if self._ignored(message) is not None:
+            await self._heard(message, lane)
+            return
+        async with self._app.desk.place(trigger, lane.turn):
+            if not self._stopping:
+                await self._heard(message, lane)
+
+    def _ignored(self, message: discord.Message) -> Reason | None:
+        return ignored_reason(message, self._client.user, self._hear_bots)
+
+    async def _heard(self, message: discord.Message, lane: _Lane) -> None:
+        """Walk its turn, as it stands by now, and move the cursor behind what has its end."""
+        now = lane.waiting.get(message.id)
+        if now is not None:
+            reason = self._ignored(now)
+            if reason is None:
+                await self._turn(trigger_of(now, self._client.user), now.channel)
+            else:
+                await self._app.log.count_ignored(str(now.channel.id), reason)
+        lane.waiting.pop(message.id, None)
+        lane.heard[message.id] = True
+        passed = None
+        while lane.heard and lane.heard[first := next(iter(lane.heard))]:
+            del lane.heard[first]
+            if lane.until is None or first <= lane.until:
+                passed = first
+        if passed is not None:
+            await self._advance(message.channel, str(passed))
 
     async def _turn(self, trigger: Trigger, channel: discord.abc.Messageable) -> None:
         async with _typing(channel, shown=trigger.addressed is not None):

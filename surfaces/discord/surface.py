@@ -19,6 +19,7 @@ from phasewalk.machine.ports import Sight
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.speech import Speech
 from phasewalk.machine.trigger import Trigger, activity_of, kind_of
+from phasewalk.surfaces.discord.cap import ReplyCap
 from phasewalk.surfaces.discord.heard import KEY, text_of
 from phasewalk.surfaces.discord.parts import cut
 from phasewalk.surfaces.discord.posting import BROKEN, post, refusals
@@ -42,9 +43,10 @@ LOOKED = 5.0
 class DiscordSurface:
     """Implements the machine's `Surface` on Discord."""
 
-    def __init__(self, client: discord.Client, clock: Clock) -> None:
+    def __init__(self, client: discord.Client, clock: Clock, replies_per_minute: int = 20) -> None:
         self._client = client
         self._clock = clock
+        self._cap = ReplyCap(clock, replies_per_minute)
 
     def parts(self, speech: Speech) -> Sequence[Speech]:
         """Cut as Discord must have it; only the first part is a reply."""
@@ -87,6 +89,8 @@ class DiscordSurface:
     async def send(self, speech: Speech, trigger: Trigger, key: str) -> str:
         """Post it; the receipt is the message's id. Where the connection breaks, again under the same nonce."""
         place = await self._place(speech, trigger)
+        if not self._cap.allows(place.id, trigger.key):
+            raise DeliveryError(f"{self._cap.most} replies within a minute are enough there", Reason.RATE_LIMITED)
         since_us = self._clock.now_us()
         for pause in AGAIN_AFTER:
             try:
