@@ -14,14 +14,14 @@ from phasewalk.surfaces.cli.times import lasting, now_us, rfc3339
 from phasewalk.surfaces.cli.verdict import LASTING, Evidence, Verdict, judge
 from phasewalk.surfaces.cli.where import opened_log, thresholds
 
-STATUS = {"WELL": Exit.OK, "QUIET": Exit.OK, "NOT WELL": Exit.CONDITION}
+STATUS = {"WELL": Exit.OK, "QUIET": Exit.OK, "NOT WELL": Exit.CONDITION, "PAUSED": Exit.CONDITION}
 TOLD_IN_HOURS = 48
 FEW = ("TOO FEW TURNS", "NO TURNS")
 
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk check || mail -s 'the bot' me@example.org\n  phasewalk --config bot.toml check --json\n\n"
-    "\b\nExit codes: 0 well, 1 not well, 2 usage or wrong thresholds, 4 it cannot be told,\nor the log cannot be read.",
+    "\b\nExit codes: 0 well, 1 not well or paused, 2 usage or wrong thresholds, 4 it cannot be told,\nor the log cannot be read.",
 )
 @json_options
 @click.pass_obj

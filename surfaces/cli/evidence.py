@@ -7,6 +7,7 @@ the same numbers.
 import sqlite3
 from collections.abc import Iterable
 
+from phasewalk.storage.flags import paused
 from phasewalk.storage.health import HOUR_US, period, processes
 from phasewalk.storage.queries import Row
 from phasewalk.surfaces.cli.verdict import ENDED_BADLY, Evidence, Stuck
@@ -28,6 +29,7 @@ def evidence_of(
     A process that gave a sign of life after `now_us` lived then, and is no evidence of anything.
     """
     known = (p for p in processes(log) if p.started_us <= now_us and p.heartbeat_us <= now_us)
+    flag = paused(log)
     return Evidence(
         now_us=now_us,
         period=period(log, since_us, now_us - HOUR_US, until_us),
@@ -35,6 +37,7 @@ def evidence_of(
         stuck=tuple(Stuck(str(row["rule"]), int(str(row["since_us"]))) for row in stuck),
         processes=tuple(sorted(known, key=lambda process: process.state == "ended")),
         limits=limits,
+        paused=flag if flag is not None and flag.since_us <= now_us else None,
     )
 
 

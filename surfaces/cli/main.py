@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("stats", "How long phases and models take, how turns end, what they cost."),
     "stuck": ("stuck", "What is not moving, and by which rule."),
     "fallback": ("fallback", "Why fallback stopped, grouped by reason and rule."),
+    "pause": ("pause", "Let no new turn begin, in any process."),
+    "resume": ("resume", "Let turns begin again."),
     "recover": ("recover", "Settle turns that a process left behind; decide what is in doubt."),
     "circuit": ("circuit", "Which failing providers are left alone; close a circuit."),
     "approve": ("approve", "Which tool calls wait for a permission; permit one, once."),

@@ -13,13 +13,14 @@ from phasewalk.surfaces.cli.changes_said import changes_said
 from phasewalk.surfaces.cli.evidence import evidence_of
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
+from phasewalk.surfaces.cli.paused_said import flag_item, paused_said
 from phasewalk.surfaces.cli.render import clip, coloured, harmless, terminal_width, wrap
 from phasewalk.surfaces.cli.times import Zone, ago, now_us, rfc3339, zone_of, zone_options
 from phasewalk.surfaces.cli.verdict import Evidence, Verdict, by_outcome, judge
 from phasewalk.surfaces.cli.where import opened_log, thresholds_or_usual
 from phasewalk.surfaces.thresholds import Thresholds
 
-STATUS = {"WELL": Exit.OK, "NOT WELL": Exit.CONDITION}
+STATUS = {"WELL": Exit.OK, "NOT WELL": Exit.CONDITION, "PAUSED": Exit.CONDITION}
 """What is no verdict, for lack of turns or of clearness, has the status of what cannot be told."""
 A_DAY = "the last 24 h"
 COLOURS = {"WELL": "32", "NOT WELL": "31"}
@@ -41,7 +42,7 @@ class Picture(NamedTuple):
 
 @click.command(
     epilog="\b\nExamples:\n  phasewalk\n  phasewalk status --json\n\n"
-    "\b\nExit codes: 0 well, 1 not well, 2 usage, 4 unclear, or too few turns\nto say, or the log cannot be read.",
+    "\b\nExit codes: 0 well, 1 not well or paused, 2 usage, 4 unclear, or too few turns\nto say, or the log cannot be read.",
 )
 @json_options
 @zone_options
@@ -89,6 +90,8 @@ def _lines(picture: Picture, zone: Zone) -> Iterator[str]:
     verdict = picture.verdict
     for cause in verdict.causes[1:SHOWN_CAUSES]:
         yield harmless(f"  also: {cause.what}")
+    if picture.evidence.paused is not None:
+        yield harmless(paused_said(picture.evidence.paused, zone, picture.evidence.now_us))
     yield from _since(picture, zone)
     yield ""
     yield from _outcomes(picture.evidence.period.groups, picture.evidence.span)
@@ -164,6 +167,7 @@ def _item(picture: Picture) -> Row:
         "verdict": verdict.word,
         "why": verdict.why,
         "since": rfc3339(verdict.since_us),
+        "paused": flag_item(evidence.paused),
         "changed": _start(start) if start is not None else None,
         "causes": causes,
         "next": verdict.look,

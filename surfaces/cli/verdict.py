@@ -2,16 +2,18 @@
 
 Owns the order in which faults are told; the thresholds are those of `[check]`. Pure: knows no log, no clock and no way of printing.
 Invariant: facts (a turn that hangs, a bot that died) count at once, shares only over enough turns; when neither
-decides, the word is UNCLEAR or a count, never WELL.
+decides, the word is UNCLEAR or a count, never WELL. A bot that is paused is never WELL either, and a fault of it is
+still told first.
 """
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from phasewalk.storage.flags import PAUSED, Flag
 from phasewalk.storage.health import HOUR_US, Group, Period, Process
 from phasewalk.surfaces.thresholds import Thresholds
 
-Word = Literal["WELL", "NOT WELL", "UNCLEAR", "TOO FEW TURNS", "NO TURNS"]
+Word = Literal["WELL", "NOT WELL", "PAUSED", "UNCLEAR", "TOO FEW TURNS", "NO TURNS"]
 
 ENDED_BADLY = ("stopped", "partial", "undelivered", "expired", "in_doubt", "abandoned")
 NOT_DELIVERED = ("undelivered", "in_doubt")
@@ -38,6 +40,7 @@ class Evidence(NamedTuple):
     stuck: tuple[Stuck, ...]
     processes: tuple[Process, ...]
     limits: Thresholds = Thresholds()
+    paused: Flag | None = None
 
 
 class Cause(NamedTuple):
@@ -64,6 +67,13 @@ def judge(evidence: Evidence) -> Verdict:
     if causes:
         first = causes[0]
         return Verdict("NOT WELL", first.what, first.since_us, first.look, causes)
+    if evidence.paused is not None:
+        return Verdict("PAUSED", "no new turn begins", None, "phasewalk resume", ())
+    return _by_numbers(evidence)
+
+
+def _by_numbers(evidence: Evidence) -> Verdict:
+    """The verdict where no fault was found and nothing is paused."""
     total = sum(group.turns for group in evidence.period.groups)
     span = evidence.span
     if total == 0:
@@ -124,7 +134,8 @@ def _ignoring(evidence: Evidence) -> Cause | None:
         if ignored < evidence.limits.turns:
             return None
         reason, count = period.ignored[0]
-        return Cause(f"every message is ignored, {count} of {ignored} for {reason}", None, look)
+        what = f"every message is ignored, {count} of {ignored} for {reason}"
+        return None if _meant(evidence, reason) else Cause(what, None, look)
     lately, usual = _of_people(period.ignored_lately), _of_people(period.ignored)
     ignored = sum(lately.values())
     before = sum(usual.values()) - ignored
@@ -136,7 +147,12 @@ def _ignoring(evidence: Evidence) -> Cause | None:
         return None  # where most messages are none of the bot's business, a few of them are no sign
     reason, count = next(iter(lately.items()))
     what = f"every message of the last hour is ignored, {count} of {ignored} for {reason}"
-    return Cause(what, period.heard_us, look)
+    return None if _meant(evidence, reason) else Cause(what, period.heard_us, look)
+
+
+def _meant(evidence: Evidence, reason: str) -> bool:
+    """Whether it is the pause that keeps the bot from hearing, which the verdict tells by itself."""
+    return evidence.paused is not None and reason == PAUSED
 
 
 def _of_people(ignored: tuple[tuple[str, int], ...]) -> dict[str, int]:

@@ -6,6 +6,7 @@ Owns how a verdict looks. Knows no threshold. Invariant: the word stands in lett
 from collections.abc import Iterator
 
 from phasewalk.storage.changes import Start
+from phasewalk.storage.flags import Flag
 from phasewalk.storage.health import Asked
 from phasewalk.surfaces.cli.changes_said import changes_said
 from phasewalk.surfaces.cli.evidence import figures_of
@@ -26,6 +27,7 @@ def verdict_section(evidence: Evidence, verdict: Verdict, start: Start | None, f
         title,
         el("p", verdict.why, class_="lead"),
         el("p", *_since(verdict, start, frame)) if verdict.since_us is not None else None,
+        _paused(evidence.paused, frame) if evidence.paused is not None else None,
         [el("p", "Also:"), el("ul", others, class_="why")] if others else None,
         el("p", "Next: ", command(verdict.look)),
         _figures(evidence),
@@ -44,6 +46,11 @@ def _since(verdict: Verdict, start: Start | None, frame: Frame) -> Iterator[obje
         yield from (frame.moment(began.started_us), ".")
         if start.changes is not None:
             yield from (" It changed ", el("code", changes_said(start.changes)), ".")
+
+
+def _paused(flag: Flag, frame: Frame) -> Html:
+    note = f": {flag.note}" if flag.note else ""
+    return el("p", "Paused since ", frame.moment(flag.since_us), f" by {flag.set_by}{note}.")
 
 
 def _figures(evidence: Evidence) -> Html:

@@ -36,6 +36,7 @@ def everything(builder: LogBuilder) -> None:
         )  # fmt: skip
     builder.insert("prune_log", at_us=1, what="turns", before_us=builder.at(DAY), rows=4)
     builder.insert("log_loss", at_us=builder.now_us, rows=3, what="no space")
+    builder.insert("runner_flag", name="paused", since_us=builder.at(300), set_by="eve", note="long " * 40)
 
 
 @pytest.mark.spec("OPS-11")
