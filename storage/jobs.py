@@ -86,10 +86,15 @@ _MOVE = (
     " missed = missed + :missed, missed_us = CASE WHEN :missed THEN :now ELSE missed_us END"
     " WHERE name = :name AND state = 'active' AND due_us = :due"
 )
+_NAME = (
+    "SELECT user_name FROM (SELECT user_id, user_name FROM turn ORDER BY turn_id DESC LIMIT 50000)"
+    " WHERE user_id = {} AND user_name <> '' LIMIT 1"
+)
+"""What a person was called last, among the last turns, which bounds the work without an index."""
+
 _REMINDERS = (
-    "SELECT k.number, k.due_us, k.text, k.user_id, coalesce((SELECT author FROM message WHERE author_id = k.user_id"
-    "  AND entry_id > (SELECT max(entry_id) FROM message) - 20000 ORDER BY entry_id DESC LIMIT 1), k.user_id),"
-    " k.channel_id, c.channel_name, c.guild_id"
+    f"SELECT k.number, k.due_us, k.text, k.user_id, coalesce(({_NAME.format('k.user_id')}), k.user_id), k.channel_id,"  # noqa: S608 - pieces of this file
+    " c.channel_name, c.guild_id"
     " FROM task AS k JOIN channel_cursor AS c ON c.channel_id = k.channel_id"
     " WHERE k.due_us <= ? AND k.done_us IS NULL AND k.due_us IS NOT NULL AND k.reminded_us IS NULL ORDER BY k.due_us"
 )
@@ -147,6 +152,20 @@ def _made(log: sqlite3.Connection, sql: str, values: Any) -> list[Job]:
 def job_named(log: sqlite3.Connection, name: str) -> Job | None:
     """The job of this name."""
     return next(iter(_made(log, f"{_JOBS} WHERE name = ?", (name,))), None)
+
+
+def person_named(log: sqlite3.Connection, user_id: str) -> str:
+    """What the log calls a person; nothing where it does not know them."""
+    row = log.execute(_NAME.format("?"), (user_id,)).fetchone()
+    return str(row[0]) if row is not None else ""
+
+
+def channel_named(log: sqlite3.Connection, channel_id: str) -> tuple[str, str]:
+    """The server and the name of a channel that a bot has heard; both empty for another one."""
+    row = log.execute(
+        "SELECT guild_id, channel_name FROM channel_cursor WHERE channel_id = ?", (channel_id,)
+    ).fetchone()
+    return (str(row[0]), str(row[1])) if row is not None else ("", "")
 
 
 def names(log: sqlite3.Connection) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from phasewalk.phases.classify import classify_text, without_name
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import shipped
-from phasewalk.storage.jobs import Job, add_job, job_named
+from phasewalk.storage.jobs import Job, add_job, channel_named, job_named, person_named
 from phasewalk.storage.operators import Action
 from phasewalk.surfaces.cli.changing import changed, operator
 from phasewalk.surfaces.cli.exits import CommandError, Exit
@@ -43,7 +43,7 @@ def added(obj: dict[str, Any], given: dict[str, Any], now_us: int) -> Job:
     def work(log: sqlite3.Connection, now: int) -> Action:
         if job_named(log, name) is not None:
             raise _wrong(f"a job is called '{name}' already; remove it first, or take another name")
-        guild, channel = _channel(log, given["channel"])
+        guild, channel = channel_named(log, given["channel"])
         job = Job(
             name=name,
             kind="recurring" if given["cron"] else "one_off",
@@ -59,7 +59,7 @@ def added(obj: dict[str, Any], given: dict[str, Any], now_us: int) -> Job:
             due_us=due_us,
             guild_id=given["guild"] or guild,
             channel_name=(given["channel_name"] or channel).removeprefix("#"),
-            user_name=given["user_name"] or _person(log, given["user"]),
+            user_name=given["user_name"] or person_named(log, given["user"]),
         )
         add_job(log, job)
         made.append(job)
@@ -114,16 +114,3 @@ def _families(obj: dict[str, Any], named: tuple[str, ...], text: str) -> tuple[s
     vocabulary = settings.vocabulary if isinstance(settings.vocabulary, Vocabulary) else shipped()
     asked = classify_text(without_name(text, settings.bot_name), vocabulary).families
     return tuple(dict.fromkeys(named)) or asked
-
-
-def _channel(log: sqlite3.Connection, channel_id: str) -> tuple[str, str]:
-    """The server and the name of a channel that a bot has heard; both empty for another one."""
-    row = log.execute("SELECT guild_id, channel_name FROM channel_cursor WHERE channel_id = ?", (channel_id,))
-    guild, name = row.fetchone() or ("", "")
-    return str(guild), str(name)
-
-
-def _person(log: sqlite3.Connection, user_id: str) -> str:
-    row = log.execute("SELECT author FROM message WHERE author_id = ? ORDER BY entry_id DESC LIMIT 1", (user_id,))
-    (name,) = row.fetchone() or ("",)
-    return str(name)

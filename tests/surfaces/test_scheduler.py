@@ -157,6 +157,17 @@ async def test_of_two_processes_on_one_log_one_runs_each_due_time(log):
         assert one.job_row("missed, owed_us") == (0, None)
 
 
+@pytest.mark.spec("TURN-17")
+async def test_two_processes_that_start_together_count_what_was_missed_once(log):
+    async with running(log, us("2026-11-30T12:00")) as one, running(log, us("2026-11-30T12:00")) as other:
+        await one.job(due_us=us("2026-11-27T01:30"))
+        await asyncio.gather(one.scheduler.poll(), other.scheduler.poll())
+        await asyncio.gather(one.poll(), other.poll())
+        assert one.keys() == [key("2026-11-30T01:30")]
+        assert one.job_row("missed") == (3,)
+        assert len(one.told + other.told) == 1
+
+
 @pytest.mark.spec("TURN-17", "TURN-15")
 async def test_a_due_time_whose_process_ended_before_its_turn_was_opened_runs_in_the_next_one(log):
     async with running(log, us("2026-11-30T12:00")) as runner:
@@ -271,7 +282,7 @@ async def test_a_task_that_is_due_arrives_once_in_its_channel_as_a_scheduled_tur
         assert runner.rows("SELECT kind, outcome, channel_name, guild_id, user_id, rounds FROM turn") == [
             ("scheduled", "answered", "general", "9", "77", 0)
         ]
-        assert runner.rows("SELECT reminded_us IS NOT NULL, done_us FROM task") == [(1, None)]
+        assert runner.rows("SELECT reminded_us = (SELECT started_us FROM turn), done_us FROM task") == [(1, None)]
         assert runner.place.said == [("204", "Reminder: note: show my notes")]
 
 

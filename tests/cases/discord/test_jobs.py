@@ -24,6 +24,10 @@ async def add(bot, name: str, when: float, text: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+async def replayed(bot, turn: str) -> str:
+    return (await asyncio.to_thread(bot.workplace.run, "replay", turn)).stdout
+
+
 @pytest.mark.spec("TURN-17", "TURN-12")
 async def test_a_job_speaks_once_in_its_channel_after_the_turn_that_is_at_work_there(bot):
     async with ScriptedModelServer([slow(envelope("Twelve."), first_byte=4), envelope("Good evening.")]) as server:
@@ -42,6 +46,7 @@ async def test_a_job_speaks_once_in_its_channel_after_the_turn_that_is_at_work_t
     assert bot.workplace.rows("SELECT state, owed_us FROM job") == [("done", None)]
     first, second = bot.turns("started_us, ended_us")
     assert first[1] <= second[0]
+    assert "decides the same" in await replayed(bot, "last")
 
 
 @pytest.mark.spec("TURN-17")
@@ -112,6 +117,7 @@ async def test_who_speaks_while_the_model_thinks_about_a_follow_up_is_answered_i
     assert bot.turns("kind, outcome, reason") == [
         ("user", "answered", "ok"), ("idle", "cancelled", "superseded"), ("user", "answered", "ok"),
     ]  # fmt: skip
+    assert "decides the same" in await replayed(bot, "last~1")
 
 
 @pytest.mark.spec("TURN-17", "TURN-16")

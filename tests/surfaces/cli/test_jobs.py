@@ -77,10 +77,7 @@ def test_families_that_are_named_stand_in_the_place_of_those_of_the_text(builder
 @pytest.mark.spec("TURN-17")
 def test_names_and_server_are_taken_from_the_log_unless_they_are_given(builder: LogBuilder, add):
     builder.insert("channel_cursor", channel_id="204", guild_id="9", channel_name="help", message_id="1", at_us=1)
-    turn = builder.turn()
-    builder.insert(
-        "message", turn_id=turn, channel_id="204", role="user", author_id="77", author="mira", text="hi", at_us=1
-    )
+    builder.turn(user_id="77", user_name="mira")
     add()
     add("other", *DAILY, "--channel-name", "#lounge", "--user-name", "ann", "--guild", "8")
     assert jobs(builder, "channel_name, guild_id, user_name") == [("help", "9", "mira"), ("lounge", "8", "ann")]
