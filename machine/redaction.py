@@ -108,18 +108,22 @@ class Redactor:
             if secret in text:
                 self.count += text.count(secret)
                 text = text.replace(secret, PLACEHOLDER)
-        spans = _spans(text)
-        return self._spliced(text, sorted(spans)) if spans else text
+        overlap = True
+        while overlap and (spans := _spans(text)):
+            text, overlap = self._spliced(text, sorted(spans))
+        return text
 
-    def _spliced(self, text: str, spans: list[Span]) -> str:
-        """The text with these places changed; of two that overlap, only the first."""
-        parts, place = [], 0
+    def _spliced(self, text: str, spans: list[Span]) -> tuple[str, bool]:
+        """The text with these places changed; of two that overlap only the first, and whether there were such."""
+        parts, place, overlap = [], 0, False
         for start, end, instead in spans:
             if start >= place:
                 parts += [text[place:start], instead]
                 place = end
                 self.count += 1
-        return "".join([*parts, text[place:]])
+            else:
+                overlap = True
+        return "".join([*parts, text[place:]]), overlap
 
 
 def _spans(text: str) -> list[Span]:

@@ -196,6 +196,7 @@ AROUND = st.lists(st.sampled_from([f for f in FRAGMENTS if f not in SECRETS]), m
 
 @pytest.mark.spec("LOG-10")
 @given(st.text() | FRAGMENTED)
+@example("EYJ0000000000.00000TOKEN=TOKEN=000")
 def test_redacting_twice_changes_nothing_and_finds_nothing_more(text: str):
     redactor = Redactor(["configured/secret"])
     once = redactor(text)
