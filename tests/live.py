@@ -1,6 +1,7 @@
 """The bot as a real process, on a fake Discord and a scripted model server that live in the test's own loop."""
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from phasewalk.phases.providers.testing import Recorded, envelope
+from phasewalk.phases.providers.testing_steps import Reply
 from phasewalk.surfaces.discord_testing import FakeDiscord
 
 PROGRAM = (sys.executable, "-m", "phasewalk.surfaces.cli")
@@ -25,6 +28,12 @@ async def until(condition: Callable[[], Any], seconds: float = LONGEST, what: Ca
     return found
 
 
+def echo(request: Recorded) -> Reply:
+    """A model that says what it was told last."""
+    said = json.loads(request.json["messages"][-1]["content"])["message"]["text"]
+    return envelope(f"You said {said}")
+
+
 class Bot:
     """`phasewalk bot` in a workplace, one process after the other."""
 
@@ -34,13 +43,15 @@ class Bot:
         self.world = fake.world
         self.process: subprocess.Popen[str] | None = None
         self.starts = 0
+        self.token = "fake-token"
+        self.api = fake.api
 
     @property
     def environment(self) -> dict[str, str]:
         return {
             **self.workplace.environment,
-            "DISCORD_TOKEN": "fake-token",
-            "PHASEWALK_DISCORD_API": self.fake.api,
+            "DISCORD_TOKEN": self.token,
+            "PHASEWALK_DISCORD_API": self.api,
             "PHASEWALK_DISCORD_GATEWAY": self.fake.gateway_url,
         }
 
@@ -89,6 +100,10 @@ class Bot:
             return []
         found: list[tuple[Any, ...]] = self.workplace.rows(f"SELECT {columns} FROM turn ORDER BY turn_id")
         return found
+
+    def ignored(self) -> set[str]:
+        """The reasons for which messages opened no turn."""
+        return {reason for (reason,) in self.workplace.rows("SELECT DISTINCT reason FROM ignored_message")}
 
     async def all_ended(self, count: int) -> list[tuple[Any, ...]]:
         """Outcome and reason of every turn, once `count` of them have ended."""

@@ -25,7 +25,10 @@ _SPOKEN = (discord.MessageType.default, discord.MessageType.reply)
 def ignored_reason(
     message: discord.Message, me: discord.ClientUser | None, hear_bots: Collection[str] = ()
 ) -> Reason | None:
-    """Why this message opens no turn; None if it does. `hear_bots` are ids of bots and webhooks that are heard."""
+    """Why this message opens no turn; None if it does. `hear_bots` are ids of bots and webhooks that are heard.
+
+    An empty text is unknown where the bot may not read what is said beside it: there is nothing to judge (DIS-02).
+    """
     if me is not None and message.author.id == me.id:
         return Reason.OWN_MESSAGE
     if str(message.author.id) not in hear_bots:
@@ -33,7 +36,10 @@ def ignored_reason(
             return Reason.WEBHOOK_AUTHOR
         if message.author.bot:
             return Reason.BOT_AUTHOR
-    return None if message.type in _SPOKEN else Reason.NOTHING_TO_DO
+    if message.type not in _SPOKEN:
+        return Reason.NOTHING_TO_DO
+    empty = not message.content and not message.attachments
+    return Reason.NOTHING_TO_DO if empty and addressed(message, me) is None else None
 
 
 def trigger_of(message: discord.Message, me: discord.ClientUser | None) -> Trigger:
