@@ -31,6 +31,8 @@ def command(obj: dict[str, Any]) -> None:
 
     from phasewalk.machine.deadlines import SystemClock
     from phasewalk.surfaces.discord.client import Client, point_from_environment
+    from phasewalk.surfaces.discord.commands import Commands, Tree
+    from phasewalk.surfaces.discord.forgetting import Forgetting
     from phasewalk.surfaces.discord.hearing import Hearing
     from phasewalk.surfaces.discord.session import logged_in, run_until
     from phasewalk.surfaces.discord.surface import DiscordSurface
@@ -54,7 +56,14 @@ def command(obj: dict[str, Any]) -> None:
                         app, client, stopping, hear_bots=section.hear_bots, catch_up=section.catch_up, say=_say
                     )
                     client.hearing = hearing
-                    client.when_ready = lambda: _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
+                    forgetting = Forgetting(database, app.log, _say)
+                    tree = Tree(client, Commands(configuration, database, forgetting, _say), _say)
+
+                    def ready() -> None:
+                        tree.sync_soon()
+                        _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
+
+                    client.when_ready = ready
                     await run_until(client, stopping.wait)
                     await hearing.drain()
                 return stopping.signal
