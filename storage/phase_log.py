@@ -9,7 +9,8 @@ import os
 import socket
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from phasewalk.machine.deadlines import Clock, Commit
@@ -81,6 +82,7 @@ class SqlitePhaseLog:
         self._process_id = 0
         self._lease_us = int(lease * 1_000_000)
         self._stored: OrderedDict[str, None] = OrderedDict()
+        self._anew = 0
 
     @property
     def process_id(self) -> int:
@@ -114,6 +116,17 @@ class SqlitePhaseLog:
 
         number = await self._writer.call(work)
         self._process_id = int(str(number))
+
+    @asynccontextmanager
+    async def storing_anew(self) -> AsyncIterator[None]:
+        """Within this block every text is stored with each reference to it: somebody is erasing texts (LOG-11)."""
+        self._anew += 1
+        self._stored.clear()
+        try:
+            await self._writer.call(lambda _connection: None)  # whatever passed over a text before is committed by now
+            yield
+        finally:
+            self._anew -= 1
 
     async def heartbeat(self) -> None:
         """Say that this process lives, and keep the leases of its turns."""
@@ -231,6 +244,8 @@ class SqlitePhaseLog:
         self._writer.submit(Unit(work, commit, durable, heavy, owner))
 
     def _remember(self, payloads: list[Payload]) -> None:
+        if self._anew:
+            return
         for payload in payloads:
             self._stored[payload.digest] = None
         while len(self._stored) > KNOWN_PAYLOADS:

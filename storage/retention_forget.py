@@ -8,7 +8,8 @@ byte of the file and of its WAL.
 import json
 import mmap
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
@@ -30,6 +31,7 @@ from phasewalk.storage.retention import (
     ids,
     in_turn,
     remembered,
+    used_since,
     with_descendants,
 )
 
@@ -53,6 +55,15 @@ PIECES = 1000
 _MESSAGES = "turn_id IN (SELECT value FROM json_each(:turns)) OR author_id = :user"
 REWRITE_MS = 15_000
 """How long those who read the log are waited for when the file is written anew."""
+
+REWRITTEN_LIVE = 200 * 1024 * 1024
+"""Bytes; a larger file is not written anew beside a process that writes, which would wait for too long."""
+
+AGAIN = 3
+"""So often a table is looked at whose rows somebody changes meanwhile."""
+
+ROWS = 200
+"""Rows of others that are changed in one transaction."""
 
 _SAID = f"SELECT text, role = 'user' FROM message WHERE {_MESSAGES}"  # noqa: S608 - pieces of this file, values bound
 _SPOKEN = f"SELECT channel_id, min(entry_id) FROM message WHERE {_MESSAGES} GROUP BY 1"  # noqa: S608 - as above
@@ -157,32 +168,36 @@ def planned(path: Path, user: str, turn: str) -> Erasure:
         return erasure(log, user, turn)
 
 
-def forget(path: Path, user: str, turn: str, who: str) -> tuple[Erasure, Proof | None]:
+def forget(path: Path, user: str, turn: str, who: str, beside: int | None = None) -> tuple[Erasure, Proof | None]:
     """Erase, and search the file; the proof is None where there was nothing to erase.
+
+    `beside` is the number of a process that runs and takes care: for as long as this takes, it stores every text with
+    each reference to it (`SqlitePhaseLog.storing_anew`), and so remembers none.
 
     Raises `InUseError` when a running process stands in the way, `StorageError` as `open_for_writing` does, and
     `sqlite3.Error` when the file stays locked.
     """
     with closing(open_for_writing(path)) as log:
         log.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+        began_us = time.time_ns() // 1000
         made = erasure(log, user, turn)
         if made.nothing:
             return made, None
-        _nobody_uses(log, made)
+        _nobody_uses(log, made, beside)
         note = change(path, lambda connection, now_us: _noted(connection, now_us, made, who))
         if note is None:
             raise StorageError(f"{path}: the erasure could not be written down")
         log.execute("PRAGMA secure_delete = ON")
         for some in parts(made.turns, BATCH):
             in_turn(log, lambda some=some: delete_turns(log, some))  # type: ignore[misc]  # bound at once
-        words = _taken_out(log, made)
+        words = _taken_out(log, made, began_us)
         drop_contracts(log)
         fill_index(log)
-        emptied = _rewritten(log)
+        emptied = _rewritten(log, whole=beside is None or path.stat().st_size <= REWRITTEN_LIVE)
         return made, _proof(log, path, _pieces(made, words), made.user, emptied=emptied)
 
 
-def _nobody_uses(log: sqlite3.Connection, made: Erasure) -> None:
+def _nobody_uses(log: sqlite3.Connection, made: Erasure, beside: int | None) -> None:
     """A turn that runs would write on, and a text that a process remembers would not be stored again."""
     running = ids(log, "ended_us IS NULL AND turn_id IN (SELECT value FROM json_each(?))", json.dumps(made.turns))
     live = {process.process_id: process for process in live_processes(log)}
@@ -191,7 +206,7 @@ def _nobody_uses(log: sqlite3.Connection, made: Erasure) -> None:
         if number in live:
             raise InUseError(f"turn {name} runs still in {told(live[number])}; wait until it has ended")
     held = remembered(log)
-    in_use = [held[digest] for digest in made.payloads if digest in held]
+    in_use = [held[digest] for digest in made.payloads if digest in held and held[digest].process_id != beside]
     if in_use:
         raise InUseError(f"{told(in_use[0])} may still refer to {len(in_use)} of these texts; restart it first")
 
@@ -207,8 +222,11 @@ def _noted(log: sqlite3.Connection, now_us: int, made: Erasure, who: str) -> Act
     return Action(who, f"forget {what}", digest_of(made.user) if made.user else made.turns[0], counts, None)
 
 
-def _taken_out(log: sqlite3.Connection, made: Erasure) -> list[str]:
-    """Delete what stands outside of turns, and take the words out of the rows of others; which words those were."""
+def _taken_out(log: sqlite3.Connection, made: Erasure, began_us: int) -> list[str]:
+    """Delete what stands outside of turns, and take the words out of the rows of others; which words those were.
+
+    A text that somebody has used since `began_us`, when the plan was made, stays.
+    """
     words: list[str] = []
 
     def work() -> int:
@@ -218,13 +236,14 @@ def _taken_out(log: sqlite3.Connection, made: Erasure) -> list[str]:
         delete_messages(log, _MESSAGES, own)
         for table in _OWN if made.user else ():
             log.execute(f"DELETE FROM {table} WHERE user_id = ?", (made.user,))  # noqa: S608 - tables of this file
-        log.executemany("DELETE FROM payload WHERE digest = ?", [(digest,) for digest in made.payloads])
+        gone = set(made.payloads) - used_since(log, began_us)
+        log.executemany("DELETE FROM payload WHERE digest = ?", [(digest,) for digest in sorted(gone)])
         log.executemany("DELETE FROM payload_left WHERE digest = ?", [(digest,) for digest in made.payloads])
         words.extend(_of_nobody_else(log, made.texts))
-        _replace(log, _Finder(words, made.user if len(made.user) >= ID_CHARS else ""))
         return 0
 
     in_turn(log, work)
+    _replace(log, _Finder(words, made.user if len(made.user) >= ID_CHARS else ""))
     return words
 
 
@@ -236,20 +255,36 @@ def _of_nobody_else(log: sqlite3.Connection, texts: list[str]) -> list[str]:
 
 
 def _replace(log: sqlite3.Connection, find: "_Finder") -> None:
+    """Take the words out row by row, in short transactions; what somebody changes meanwhile is looked at again."""
     for table, (key, columns) in _COLUMNS.items():
-        rows = log.execute(f"SELECT {key}, {', '.join(columns)} FROM {table}").fetchall()  # noqa: S608 - tables of this file
-        for name, *values in rows:
-            clean = [find.without(value) if isinstance(value, str) else value for value in values]
-            if clean != values:
-                marks = ", ".join(f"{column} = ?" for column in columns)
-                log.execute(f"UPDATE {table} SET {marks} WHERE {key} = ?", (*clean, name))  # noqa: S608 - as above
+        query = f"SELECT {key}, {', '.join(columns)} FROM {table}"  # noqa: S608 - tables of this file
+        marks = ", ".join(f"{column} = ?" for column in columns)
+        same = " AND ".join(f"{column} IS ?" for column in columns)
+        update = f"UPDATE {table} SET {marks} WHERE {key} = ? AND {same}"  # noqa: S608 - as above
+        for _ in range(AGAIN):
+            found = []
+            for name, *values in log.execute(query).fetchall():
+                clean = [find.without(value) if isinstance(value, str) else value for value in values]
+                if clean != values:
+                    found.append((*clean, name, *values))
+            if _changed(log, update, found) == len(found):
+                break
+    texts = []
     for digest, encoding, body in log.execute("SELECT digest, encoding, body FROM payload WHERE body IS NOT NULL"):
         text = unpacked(encoding, body)
         clean_text = find.without(text)
         if clean_text != text:
-            log.execute(
-                "UPDATE payload SET encoding = ?, body = ? WHERE digest = ?", (*packed(clean_text.encode()), digest)
-            )
+            texts.append((*packed(clean_text.encode()), digest))
+    _changed(log, "UPDATE payload SET encoding = ?, body = ? WHERE digest = ?", texts)
+
+
+def _changed(log: sqlite3.Connection, update: str, rows: Sequence[tuple[object, ...]]) -> int:
+    """Change rows, some at a time, so that whoever else writes waits for milliseconds; how many were changed."""
+    done = 0
+    for start in range(0, len(rows), ROWS):
+        some = rows[start : start + ROWS]
+        done += in_turn(log, lambda some=some: log.executemany(update, some).rowcount)  # type: ignore[misc]  # bound at once
+    return done
 
 
 class _Finder:
@@ -293,16 +328,20 @@ def _forms(text: str) -> set[str]:
     return {text, once, json.dumps(once, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]}
 
 
-def _rewritten(log: sqlite3.Connection) -> bool:
-    """Write the file anew, without free pages and remains of the index; whether that was done and the WAL emptied."""
+def _rewritten(log: sqlite3.Connection, *, whole: bool) -> bool:
+    """Write the file anew, without free pages and remains of the index; whether that was done and the WAL emptied.
+
+    Where it is not to be done as a `whole`, only the WAL is emptied.
+    """
     log.execute(f"PRAGMA busy_timeout = {REWRITE_MS}")
     try:
-        log.execute("INSERT INTO message_index (message_index) VALUES ('optimize')")
-        log.execute("VACUUM")
+        if whole:
+            log.execute("INSERT INTO message_index (message_index) VALUES ('optimize')")
+            log.execute("VACUUM")
         busy, _, _ = log.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.OperationalError:
         return False
-    return not busy
+    return whole and not busy
 
 
 def _proof(log: sqlite3.Connection, path: Path, pieces: list[bytes], user: str, *, emptied: bool) -> Proof:

@@ -140,7 +140,7 @@ def settings_of(configuration: Configuration, found: list[Backend]) -> Settings:
     redact = Redactor(_secrets(configuration, found))
     return Settings(
         bot_name=bot.name,
-        persona=_text_or_file(configuration, bot.persona),
+        persona=persona_of(configuration),
         news=_news_of(configuration),
         history_limit=bot.history_limit,
         history_per_channel=bot.history_per_channel,
@@ -185,8 +185,9 @@ def vocabulary_of(configuration: Configuration) -> Vocabulary:
     )
 
 
-def _text_or_file(configuration: Configuration, value: str) -> str:
-    """A persona is a text, or the name of a text file beside the configuration."""
+def persona_of(configuration: Configuration) -> str:
+    """The persona: a text, or the name of a text file beside the configuration."""
+    value = configuration.bot.persona
     if "\n" in value or not value.endswith((".md", ".txt")):
         return value
     path = configuration.beside(value)
@@ -196,12 +197,17 @@ def _text_or_file(configuration: Configuration, value: str) -> str:
         raise ConfigurationError(f"'bot.persona': {path} cannot be read as text ({error})") from error
 
 
+def news_file(configuration: Configuration) -> Path | None:
+    """Where the news stand; None where no file is named."""
+    name = configuration.bot.news_file
+    return None if name is None else configuration.beside(name)
+
+
 def _news_of(configuration: Configuration) -> Callable[[], str]:
     """The news file, read anew for each prompt; one that does not exist is no news (ENV-10)."""
-    name = configuration.bot.news_file
-    if name is None:
+    path = news_file(configuration)
+    if path is None:
         return lambda: ""
-    path: Path = configuration.beside(name)
 
     def news() -> str:
         try:

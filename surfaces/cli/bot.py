@@ -37,6 +37,8 @@ def command(obj: dict[str, Any]) -> None:
     from phasewalk.machine.deadlines import SystemClock
     from phasewalk.surfaces.background import Background
     from phasewalk.surfaces.discord.client import Client, point_from_environment
+    from phasewalk.surfaces.discord.commands import Commands, Tree
+    from phasewalk.surfaces.discord.forgetting import Forgetting
     from phasewalk.surfaces.discord.hearing import Hearing
     from phasewalk.surfaces.discord.session import logged_in, run_until
     from phasewalk.surfaces.discord.surface import DiscordSurface
@@ -60,7 +62,14 @@ def command(obj: dict[str, Any]) -> None:
                     await asyncio.wait({settling}, timeout=configuration.limits.max_wait)
                     hearing = Hearing(app, client, stopping, section, _say)
                     client.hearing = hearing
-                    client.when_ready = lambda: _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
+                    forgetting = Forgetting(database, app.log, _say)
+                    tree = Tree(client, Commands(configuration, database, forgetting, _say), _say)
+
+                    def ready() -> None:
+                        tree.sync_soon()
+                        _say(f"hearing as {client.user} in {_servers(len(client.guilds))}")
+
+                    client.when_ready = ready
                     background = Background(app, stopping, lane=hearing.turn_in, say=_say)
                     scheduler, idle = Scheduler(background), Idle(background, configuration.idle)
                     async with background.at_work(scheduler.run(), idle.run()):

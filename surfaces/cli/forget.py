@@ -22,9 +22,20 @@ from phasewalk.surfaces.cli.where import database_path
 )
 @click.option("--user", metavar="ID", help="Erase this person: turns, messages, notes, facts, tasks.")
 @click.option("--turn", metavar="TURN", help="Erase this turn, and those that began as a part of it.")
+@click.option("--beside", type=int, hidden=True, help="A process that takes care, as the bot does.")
+@click.option("--who", hidden=True, help="Who asks for it, where that is not the system user.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.pass_obj
-def command(obj: dict[str, Any], /, *, user: str | None, turn: str | None, dry_run: bool) -> None:
+def command(
+    obj: dict[str, Any],
+    /,
+    *,
+    user: str | None,
+    turn: str | None,
+    dry_run: bool,
+    beside: int | None,
+    who: str | None,
+) -> None:
     """Erase a person or a turn from every table, the full-text index and the free pages of the file.
 
     The file is written anew, which takes its size once more for a while. Copies of it are not touched.
@@ -44,7 +55,7 @@ def command(obj: dict[str, Any], /, *, user: str | None, turn: str | None, dry_r
             made = planned(path, person, name)
             proof = None
         else:
-            made, proof = forget(path, person, name, operator())
+            made, proof = forget(path, person, name, who or operator(), beside)
     except StorageError as error:
         raise CommandError(harmless(error), Exit.UNREADABLE) from error
     except sqlite3.Error as error:

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "chat": ("chat", "Talk to the bot from the terminal, one turn a line."),
     "feed": ("feed", "Reply to a chat export, message by message; deliveries go to the log only."),
     "bot": ("bot", "Run the bot on Discord."),
+    "doctor": ("doctor", "What is wrong with this installation, and how to put it right."),
     "list": ("list_turns", "Which turns were there."),
     "show": ("show", "What happened in a turn, one line a visit."),
     "why": ("why", "Why a turn ended as it did, or has not moved."),

@@ -9,6 +9,8 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from phasewalk.surfaces.comparing import excerpts
 
@@ -22,6 +24,23 @@ _JOINERS = "\u200c\u200d"
 """Invisible, needed inside emoji and words of several scripts, and without power over what stands beside them."""
 
 _CUT = "…"
+
+
+_ELSEWHERE: ContextVar[bool] = ContextVar("elsewhere", default=False)
+
+
+@contextmanager
+def without_terminal() -> Iterator[None]:
+    """Within this block, in this thread or task, text is made as for a pipe, whatever standard output is."""
+    token = _ELSEWHERE.set(True)
+    try:
+        yield
+    finally:
+        _ELSEWHERE.reset(token)
+
+
+def _on_terminal() -> bool:
+    return not _ELSEWHERE.get() and sys.stdout.isatty()
 
 
 def plain(value: object) -> str:
@@ -88,7 +107,7 @@ def pad(text: str, columns: int) -> str:
 
 def terminal_width() -> int | None:
     """The columns of the terminal; None when standard output is none, and nothing may be cut."""
-    if not sys.stdout.isatty():
+    if not _on_terminal():
         return None
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal():
@@ -135,6 +154,6 @@ def _side(value: object) -> str:
 
 def coloured(text: str, code: str) -> str:
     """`text` in a colour on a terminal that wants it; colour is never the only sign."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if not _on_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{code}m{text}\x1b[0m"

@@ -60,21 +60,26 @@ def command(
     exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     with opened_log(obj) as log:
-        picture = _picture(log, now_us(), zone, thresholds_or_usual(obj))
+        picture = picture_of(log, now_us(), zone, thresholds_or_usual(obj))
         if as_json or jsonl:
             print_items(log, [_item(picture)], jsonl=jsonl)
     if not (as_json or jsonl):
-        width = terminal_width()
-        word = picture.verdict.word
-        first, *others = wrap(harmless(f"{word}: {picture.verdict.why}"), width, "  ")
-        first = coloured(word, COLOURS.get(word, "33")) + first.removeprefix(word)
-        emit([first, *others, *(clip(line, width) for line in _lines(picture, zone))])
+        emit(screen(picture, zone))
     status = STATUS.get(picture.verdict.word, Exit.UNREADABLE)
     if status:
         raise SystemExit(int(status))
 
 
-def _picture(log: sqlite3.Connection, now: int, zone: Zone, limits: Thresholds) -> Picture:
+def screen(picture: Picture, zone: Zone) -> list[str]:
+    """The lines of the screen."""
+    width = terminal_width()
+    word = picture.verdict.word
+    first, *others = wrap(harmless(f"{word}: {picture.verdict.why}"), width, "  ")
+    first = coloured(word, COLOURS.get(word, "33")) + first.removeprefix(word)
+    return [first, *others, *(clip(line, width) for line in _lines(picture, zone))]
+
+
+def picture_of(log: sqlite3.Connection, now: int, zone: Zone, limits: Thresholds) -> Picture:
     """The numbers of the last day, or of the whole log when its newest turn is older than that."""
     newest = newest_us(log)
     old = newest is not None and now - newest > DAY_US

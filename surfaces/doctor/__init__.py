@@ -1,0 +1,1 @@
+"""What may be wrong with an installation, examined piece by piece: configuration, log, clock, Discord."""
