@@ -172,7 +172,7 @@ def _shape(command: Any, permissions: discord.Permissions | None) -> str:
 
 def _part(command: Any) -> tuple[Any, ...]:
     options = [_part(option) for option in command.get("options") or ()]
-    limits = (bool(command.get("required")), command.get("min_length"), command.get("max_length"))
+    limits = (bool(command.get("required")), command.get("min_length") or 0, command.get("max_length") or 0)
     return int(command.get("type") or 1), command["name"], command.get("description") or "", *limits, options
 
 

@@ -164,6 +164,14 @@ async def test_what_the_bot_may_not_do_is_told_for_each_channel_with_where_to_al
 
 
 @pytest.mark.spec("OPS-13")
+async def test_what_a_named_channel_can_do_without_is_a_warning(bot, doctor):
+    bot.workplace.configure('[bot]\nstaff-channel = "staff"\n')
+    bot.world.overwrite("staff", "bot", allow=Permission.VIEW_CHANNEL, deny=Permission.ATTACH_FILES)
+    code, found = await doctor()
+    assert (code, [level for level, _ in worse(found)]) == (0, ["warn"])
+
+
+@pytest.mark.spec("OPS-13")
 async def test_a_channel_that_the_bot_does_not_see_counts_only_where_the_configuration_names_it(bot, doctor):
     for name in ("random", "staff"):
         bot.world.overwrite(name, "bot", deny=Permission.VIEW_CHANNEL)
