@@ -17,6 +17,8 @@ from phasewalk.machine.text import told
 from phasewalk.storage.restored_turn import interrupted_turn
 from phasewalk.storage.unfinished import Unfinished, unfinished
 
+_HINT = dict.fromkeys(("discord", "schedule", "idle"), " without a token in DISCORD_TOKEN")
+
 TOGETHER = 8
 """So many turns are settled at a time."""
 
@@ -64,7 +66,9 @@ class Recovery:
 
     async def _settled(self, found: Unfinished, gate: asyncio.Semaphore, stopping: object) -> Settled:
         if found.kind not in self.kinds:
-            return Settled(found, None, f"where it was heard ({found.kind}) cannot be reached from here")
+            return Settled(
+                found, None, f"where it was heard ({found.kind}) cannot be reached from here{_HINT.get(found.kind, '')}"
+            )
         if found.machine not in self.runners:
             return Settled(found, None, f"no machine of today is called '{found.machine}'")
         async with gate:

@@ -9,13 +9,12 @@ import click
 
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.recover import places
-from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
+from phasewalk.surfaces.cli.work import TOKEN, announce, configuration_and_database, run_work
 
 if TYPE_CHECKING:
     from phasewalk.surfaces.signals import Stopping
     from phasewalk.surfaces.wiring import Application
 
-TOKEN = "DISCORD_TOKEN"
 PORTAL = "https://discord.com/developers/applications"
 
 
@@ -41,7 +40,7 @@ def command(obj: dict[str, Any]) -> None:
     from phasewalk.surfaces.discord.forgetting import Forgetting
     from phasewalk.surfaces.discord.hearing import Hearing
     from phasewalk.surfaces.discord.session import logged_in, run_until
-    from phasewalk.surfaces.discord.surface import DiscordSurface
+    from phasewalk.surfaces.discord.surface import DiscordSurface, on_discord
     from phasewalk.surfaces.idle import Idle
     from phasewalk.surfaces.scheduler import Scheduler
     from phasewalk.surfaces.signals import stop_on_signals
@@ -52,7 +51,7 @@ def command(obj: dict[str, Any]) -> None:
         section = configuration.discord
         async with logged_in(Client(message_content=section.message_content), token) as client:
             surface = DiscordSurface(client, SystemClock(), section.replies_per_minute)
-            reached = {**places(), "discord": surface, "schedule": surface, "idle": surface}
+            reached = {**places(), **on_discord(surface)}
             async with application(configuration, database, surface, "bot", reached=reached) as app:
                 announce(configuration, app.backends)
                 if not section.message_content:

@@ -1,7 +1,9 @@
 """`phasewalk recover`: settles interrupted turns, and lets a person decide what nobody else can tell."""
 
+import os
 import sqlite3
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from typing import Any
 
 import click
@@ -12,7 +14,8 @@ from phasewalk.surfaces.cli.changing import changed, operator
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.output import emit, json_text
 from phasewalk.surfaces.cli.render import harmless
-from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
+from phasewalk.surfaces.cli.work import TOKEN, announce, configuration_and_database, run_work
+from phasewalk.surfaces.sections import Configuration
 
 STATES = {"done": "done", "not-done": "failed"}
 SHORTEST = 4
@@ -52,12 +55,18 @@ def _settle(obj: dict[str, Any], *, dry_run: bool, as_json: bool) -> None:
     from phasewalk.surfaces.speech import LogSurface
     from phasewalk.surfaces.wiring import application
 
+    token = os.environ.get(TOKEN, "").strip()
+
     configuration, database = configuration_and_database(obj)
     if not database.exists():
         raise CommandError(f"{database}: no such file; there is nothing to settle", Exit.UNREADABLE)
 
     async def work() -> tuple[list[dict[str, object]], list[dict[str, object]], bool]:
-        async with application(configuration, database, LogSurface(), "recover", reached=places()) as app:
+        async with AsyncExitStack() as stack:
+            reached = {**places(), **(await _discord(stack, token, configuration) if token else {})}
+            app = await stack.enter_async_context(
+                application(configuration, database, LogSurface(), "recover", reached=reached)
+            )
             if dry_run:
                 waiting = [{**turn._asdict(), "left": True} for turn in app.recovery.waiting()]
                 return waiting, doubts(app.reader), False
@@ -75,6 +84,18 @@ def _settle(obj: dict[str, Any], *, dry_run: bool, as_json: bool) -> None:
         raise SystemExit(int(Exit.INTERRUPTED))
     if open_doubts or any(item["left"] for item in items):
         raise SystemExit(int(Exit.CONDITION))
+
+
+async def _discord(stack: AsyncExitStack, token: str, configuration: Configuration) -> Mapping[str, Surface]:
+    """Discord, logged in for speaking only."""
+    from phasewalk.machine.deadlines import SystemClock
+    from phasewalk.surfaces.discord.client import Client, point_from_environment
+    from phasewalk.surfaces.discord.session import logged_in
+    from phasewalk.surfaces.discord.surface import DiscordSurface, on_discord
+
+    point_from_environment()
+    client = await stack.enter_async_context(logged_in(Client(), token))
+    return on_discord(DiscordSurface(client, SystemClock(), configuration.discord.replies_per_minute))
 
 
 _TOLD = "SELECT channel_name, user_name, outcome, reason FROM turn WHERE turn_id = ?"

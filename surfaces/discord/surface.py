@@ -6,7 +6,7 @@ is remembered, or when it is certain that it is not there (TURN-14).
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import discord
@@ -157,6 +157,11 @@ class DiscordSurface:
                 return await guild.fetch_channels()
         except BROKEN as error:
             raise DeliveryError(f"the server's channels cannot be read ({type(error).__name__})") from error
+
+
+def on_discord(surface: DiscordSurface) -> Mapping[str, DiscordSurface]:
+    """The kinds of trigger keys whose turns speak on Discord."""
+    return {KEY: surface, "schedule": surface, "idle": surface}
 
 
 def _same(message: discord.Message, speech: Speech) -> bool:
