@@ -47,3 +47,6 @@ CREATE TRIGGER scheduled_turn AFTER INSERT ON turn WHEN NEW.kind = 'scheduled' B
     UPDATE task SET reminded_us = NEW.started_us
         WHERE done_us IS NULL AND due_us IS NOT NULL AND NEW.trigger_key = 'schedule:task' || number || ':' || due_us;
 END;
+
+-- Turns whose end may leave an effect in doubt, so that what is in doubt is found without reading all of them.
+CREATE INDEX turn_may_doubt ON turn (turn_id) WHERE outcome IN ('in_doubt', 'expired', 'cancelled');

@@ -1,11 +1,11 @@
-"""`phasewalk stuck`: what is not moving, and by which rule."""
+"""`phasewalk stuck`: what is not moving and by which rule, and what waits for a person's decision."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from phasewalk.storage.queries import Row, stuck_turns
+from phasewalk.storage.queries import Row, doubtful_effects, stuck_turns
 from phasewalk.surfaces.cli.exits import Exit
 from phasewalk.surfaces.cli.output import covers, emit, exclusive, json_options, print_items
 from phasewalk.surfaces.cli.render import coloured, harmless, terminal_width, wrap
@@ -28,11 +28,12 @@ RULES = {
 @zone_options
 @click.pass_obj
 def command(obj: dict[str, Any], /, *, as_json: bool, jsonl: bool, utc: bool, tz: str | None) -> None:
-    """Tell what does not move, since when, and by which rule."""
+    """Tell what does not move, since when, and by which rule; and what is in doubt until a person decides."""
     exclusive(json=as_json, jsonl=jsonl)
     zone = zone_of(utc=utc, tz=tz)
     with opened_log(obj) as log:
-        found = stuck_turns(log)
+        found = [{**row, "effect_id": None, "effect": None, "target": None} for row in stuck_turns(log)]
+        found += doubtful_effects(log)
         if as_json or jsonl:
             print_items(log, [_item(row) for row in found], jsonl=jsonl)
         elif found:
@@ -58,11 +59,20 @@ def rule_of(row: Row, zone: Zone | None = None) -> str:
 
 
 def _item(row: Row) -> Row:
-    return {**row, "addressed": bool(row["addressed"]), "next": f"phasewalk show {row['turn_id']}"}
+    return {**row, "addressed": bool(row["addressed"]), "next": _next(row)}
+
+
+def _next(row: Row) -> str:
+    if row["effect_id"] is None:
+        return f"phasewalk show {row['turn_id']}"
+    return f"phasewalk recover --resolve {row['effect_id']} --as done|not-done"
 
 
 def _lines(row: Row, zone: Zone, now: int) -> Iterator[str]:
     since = int(str(row["since_us"]))
+    if row["effect_id"] is not None:
+        yield from _doubt(row, zone, now)
+        return
     who = f"{row['user_name'] or row['user_id']} in #{row['channel_name'] or row['channel_id']}"
     width = terminal_width()
     first = f"{row['turn_id']}  in {row['phase']} since {zone.full(since)} ({ago(since, now)})"
@@ -70,4 +80,13 @@ def _lines(row: Row, zone: Zone, now: int) -> Iterator[str]:
     yield from wrap(f"  {rule_of(row)}", width, "    ")
     waiting = ", who spoke to the bot and waits" if row["addressed"] else ""
     yield from wrap(harmless(f"  {row['kind']} turn of {who}{waiting}"), width, "    ")
-    yield f"  next: phasewalk show {row['turn_id']}"
+    yield f"  next: {_next(row)}"
+
+
+def _doubt(row: Row, zone: Zone, now: int) -> Iterator[str]:
+    since, width = int(str(row["since_us"])), terminal_width()
+    first = f"{row['turn_id']}  has ended; its {row['effect']} to {row['target']} is in doubt"
+    yield coloured(harmless(first), "33")
+    told = f"  intended {zone.full(since)} ({ago(since, now)}); whether it happened nobody could tell"
+    yield from wrap(told, width, "    ")
+    yield f"  next: {_next(row)}"
