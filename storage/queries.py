@@ -194,7 +194,7 @@ _DOUBTFUL = (
     "SELECT t.turn_id, t.phase, 'in_doubt' AS rule,"
     " (julianday('now') - 2440587.5) * 86400.0 - e.intended_us / 1000000.0 AS value, 0.0 AS threshold,"
     " e.intended_us AS since_us, e.intended AS since, t.kind, t.channel_id, t.channel_name, t.user_id,"
-    " t.user_name, t.addressed IS NOT NULL AS addressed, t.process_id, p.host, p.pid, e.intended_us AS counted_from_us,"
+    " t.user_name, t.addressed, t.process_id, p.host, p.pid, e.intended_us AS counted_from_us,"
     " e.effect_id, e.kind AS effect, e.target FROM turn AS t JOIN process AS p ON p.process_id = t.process_id"
     " JOIN effects AS e ON e.turn_id = t.turn_id AND e.state = 'in_doubt'"
     " WHERE t.outcome IN ('in_doubt', 'expired', 'cancelled') ORDER BY e.intended_us"

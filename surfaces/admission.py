@@ -20,7 +20,7 @@ from phasewalk.storage.flags import SqliteFlags
 
 DAY = 86_400
 _TODAY = (
-    "SELECT count(*) FROM turn WHERE turn_id >= ? AND user_id = ? AND addressed IS NOT NULL"
+    "SELECT count(*) FROM turn WHERE turn_id >= ? AND user_id = ? AND addressed = 1"
     " AND (outcome IS NULL OR outcome <> 'refused')"
 )
 
@@ -61,7 +61,12 @@ class Desk:
 
     async def refusal(self, trigger: Trigger) -> Reason | None:
         """Why this trigger gets no work done, or None."""
-        return Reason.PAUSED if self._flags.paused() is not None else self._refused.get(trigger.key)
+        return Reason.PAUSED if self.paused else self._refused.get(trigger.key)
+
+    @property
+    def paused(self) -> bool:
+        """Whether an operator has paused everything that walks turns."""
+        return self._flags.paused() is not None
 
     @asynccontextmanager
     async def place(self, trigger: Trigger, lane: asyncio.Lock) -> AsyncIterator[None]:

@@ -48,7 +48,7 @@ class Tally:
     @property
     def full(self) -> bool:
         """Whether nothing was left over."""
-        return not self.errors and not self.lost
+        return not self.errors and self.problem is None
 
 
 class Feed:
@@ -91,7 +91,7 @@ class Feed:
         bot = self._app.settings.bot_name
         for message in export:
             self._watch(self.tally)
-            if self._stopping or self._full() or self.tally.lost:
+            if self._stopping or self._full() or self._held_up():
                 return
             self.tally.messages += 1
             if is_own(message, bot):
@@ -100,6 +100,12 @@ class Feed:
             if trigger is not None:
                 await self._turn(trigger)
             await asyncio.sleep(0)  # other lanes, the heartbeat and signals get their turn
+
+    def _held_up(self) -> bool:
+        """Whether the feed has to end here: the log is lost, or the bot is paused."""
+        if self._app.desk.paused:
+            self.tally.problem = "the bot is paused (`phasewalk resume` ends that)"
+        return self.tally.problem is not None
 
     def _full(self) -> bool:
         limit = self._selection.limit

@@ -63,7 +63,7 @@ def command(
     if stopping:
         raise SystemExit(int(Exit.INTERRUPTED))
     _complain(tally.errors)
-    if tally.lost:
+    if tally.problem is not None:
         click.echo(f"phasewalk: {tally.problem}; the feed stopped there, feed again to go on", err=True)
         raise SystemExit(int(Exit.CONDITION))
 

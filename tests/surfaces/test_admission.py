@@ -31,7 +31,7 @@ def trigger(person: str = "1", *, addressed: bool = True) -> Trigger:
 
 @pytest.fixture
 def desk(builder: LogBuilder):
-    return lambda **bounds: Desk(Bounds(**bounds), SystemClock(), builder.connection)
+    return lambda **bounds: Desk(Bounds(**bounds), SystemClock(), builder.log)
 
 
 async def refused(desk: Desk, one: Trigger, lane: asyncio.Lock) -> Reason | None:
@@ -122,21 +122,21 @@ async def test_a_cool_down_is_for_who_speaks_to_the_bot(desk):
 
 async def test_a_number_a_day_counts_what_was_not_refused(desk, builder: LogBuilder):
     one = desk(daily=2)
-    builder.turn(user_id="1", addressed="mention", age=1)
-    builder.turn(user_id="1", addressed="mention", age=1, outcome="refused", reason="paused")
-    builder.turn(user_id="1", addressed=None, age=1)
-    builder.turn(user_id="2", addressed="mention", age=1)
+    builder.turn(user_id="1", addressed=1, age=1)
+    builder.turn(user_id="1", addressed=1, age=1, outcome="refused", reason="paused")
+    builder.turn(user_id="1", addressed=0, age=1)
+    builder.turn(user_id="2", addressed=1, age=1)
     assert await refused(one, trigger("1"), asyncio.Lock()) is None
-    builder.turn(user_id="1", addressed="mention", age=1)
+    builder.turn(user_id="1", addressed=1, age=1)
     assert await refused(one, trigger("1"), asyncio.Lock()) is Reason.USER_LIMIT
     assert await refused(one, trigger("2"), asyncio.Lock()) is None
 
 
 async def test_a_pause_holds_whoever_asks(desk, builder: LogBuilder):
     one = desk()
-    builder.connection.execute("INSERT INTO runner_flag (name, since_us, set_by) VALUES ('paused', 1, 'olga')")
-    builder.connection.commit()
+    builder.log.execute("INSERT INTO runner_flag (name, since_us, set_by) VALUES ('paused', 1, 'olga')")
+    builder.log.commit()
     assert await one.refusal(trigger()) is Reason.PAUSED
-    builder.connection.execute("DELETE FROM runner_flag")
-    builder.connection.commit()
+    builder.log.execute("DELETE FROM runner_flag")
+    builder.log.commit()
     assert await one.refusal(trigger()) is None

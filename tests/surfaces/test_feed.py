@@ -1,6 +1,7 @@
 """What a feed does with the messages of an export, over an application that only counts."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
@@ -24,6 +25,7 @@ class Application:
         self.log = self
         self.triggers = []
         self.ignored = []
+        self.desk = SimpleNamespace(paused=False)
         self._lost_at = lost_at
 
     async def sum_up(self, channel_id, channel_name):

@@ -52,3 +52,19 @@ async def test_a_paused_bot_answers_nobody_until_it_is_resumed(bot):
         assert len(server.requests) == 1
     assert bot.said() == [BUSY, "Here."]
     assert bot.workplace.rows("SELECT count(*) FROM operator_action") == [(2,)]
+
+
+@pytest.mark.spec("TURN-11")
+async def test_a_feed_stops_before_a_message_while_the_bot_is_paused_and_goes_on_later(bot, small_export):
+    work = bot.workplace
+    work.configure("")
+    assert (await asyncio.to_thread(work.run, "turn", "hello")).returncode in (0, 1)
+    await asyncio.to_thread(work.run, "pause")
+    held = await asyncio.to_thread(work.run, "feed", str(small_export))
+    assert held.returncode == 1
+    assert "the bot is paused" in held.stderr
+    assert "phasewalk resume" in held.stderr
+    assert len(bot.turns()) == 1
+    await asyncio.to_thread(work.run, "resume")
+    assert (await asyncio.to_thread(work.run, "feed", str(small_export))).returncode == 0
+    assert len(bot.turns()) > 1
