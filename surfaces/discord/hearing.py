@@ -35,14 +35,16 @@ class _Lane:
     """One channel: `turn` is held by whoever's turn it is.
 
     `waiting` are messages without an end, as they stand; `heard` says in order of all that came whether it has one.
-    `behind` is there while what was missed is caught up with: what comes in meanwhile, which then follows. Where not
-    all that was missed could be fetched, the cursor goes to the id `until` and no further.
+    `behind` is there while what was missed is caught up with: what comes in meanwhile, which then follows; `missed`
+    says that there may be more to fetch. Where not all that was missed could be fetched, the cursor goes to the id
+    `until` and no further.
     """
 
     turn: asyncio.Lock = field(factory=asyncio.Lock)
     waiting: dict[int, discord.Message] = field(factory=dict)
     heard: dict[int, bool] = field(factory=dict)
     behind: deque[discord.Message] | None = None
+    missed: bool = False
     until: int | None = None
 
 
@@ -65,6 +67,7 @@ class Hearing:
         self._limit = section.catch_up
         self._drops_gone = section.when_gone == "silent"
         self._say = say
+        self._began = discord.utils.time_snowflake(datetime.now(UTC))
         self._lanes: dict[int, _Lane] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -108,6 +111,7 @@ class Hearing:
         channels = self._channels()
         for channel in channels:
             lane = self._lane(channel.id)
+            lane.missed = True
             if lane.behind is None:
                 lane.behind = deque()
                 self._begin(self._catch_up(channel, lane))
@@ -145,28 +149,35 @@ class Hearing:
         """One channel's; its lane is held meanwhile, and nobody behind it is refused for the wait."""
         async with lane.turn:
             try:
-                missed = await self._missed(channel, lane)
-            except (discord.DiscordException, *BROKEN) as error:
-                lane.until = 0
-                missed = []
-                self._say(f"#{channel.name} could not catch up ({type(error).__name__}); it will at the next start")
-            new = {one.id: one for one in missed if one.id not in lane.waiting}
-            lane.waiting = {**new, **lane.waiting}
-            lane.heard = {**dict.fromkeys(new, False), **lane.heard}
-            lane.behind = deque([*new.values(), *(lane.behind or ())])
-            while lane.behind and not self._stopping:
-                following = lane.behind.popleft()
-                async with self._app.desk.slot():
-                    await self._heard(following, lane)
-            lane.behind = None
+                while lane.missed and not self._stopping:
+                    lane.missed = False
+                    await self._fetch(channel, lane)
+                    while lane.behind and not lane.missed and not self._stopping:
+                        following = lane.behind.popleft()
+                        async with self._app.desk.slot():
+                            await self._heard(following, lane)
+            finally:
+                lane.behind = None
+
+    async def _fetch(self, channel: Heard, lane: _Lane) -> None:
+        """Put what was missed where it belongs between what waits already."""
+        try:
+            found = await self._missed(channel, lane)
+        except (discord.DiscordException, *BROKEN) as error:
+            lane.until = 0
+            found = []
+            self._say(f"#{channel.name} could not catch up ({type(error).__name__}); it will at the next start")
+        new = {one.id: one for one in found if one.id not in lane.waiting}
+        lane.waiting |= new
+        lane.heard = dict(sorted({**lane.heard, **dict.fromkeys(new, False)}.items()))
+        lane.behind = deque(sorted([*new.values(), *(lane.behind or ())], key=lambda one: one.id))
 
     async def _missed(self, channel: Heard, lane: _Lane) -> list[discord.Message]:
-        """What stands behind the channel's cursor; a channel that has none begins now."""
+        """What stands behind the channel's cursor; a channel that has none begins when this process did."""
         cursor = self._app.cursors.of(str(channel.id))
         if cursor is None:
-            now = discord.utils.time_snowflake(datetime.now(UTC))
-            await self._advance(channel, str(now))
-            return []
+            cursor = str(self._began)
+            await self._advance(channel, cursor)
         after = discord.Object(int(cursor))
         limit = self._limit
         found = [message async for message in channel.history(limit=limit + 1, after=after, oldest_first=True)]

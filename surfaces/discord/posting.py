@@ -21,6 +21,16 @@ BROKEN = (aiohttp.ClientError, OSError, TimeoutError, discord.DiscordServerError
 """After these nobody knows what arrived."""
 
 TOO_MANY = 429
+UNTOLD = 5.0
+"""Seconds to wait where it is not said how long."""
+
+
+class AskedToWaitError(DeliveryError):
+    """It was not taken, and may be sent again after so many `seconds`."""
+
+    def __init__(self, said: str, seconds: float) -> None:
+        super().__init__(said, Reason.DELIVERY_FAILED)
+        self.seconds = seconds
 
 
 async def post(place: discord.PartialMessageable, speech: Speech, trigger: Trigger, key: str) -> str:
@@ -79,8 +89,9 @@ def refusals() -> Iterator[None]:
     except BROKEN:
         raise
     except discord.HTTPException as error:
-        reason = Reason.DELIVERY_FAILED if error.status == TOO_MANY else Reason.DELIVERY_REJECTED
-        raise DeliveryError(_said(error), reason) from error
+        if error.status == TOO_MANY:  # from the network before Discord: the library does not wait for that
+            raise AskedToWaitError(_said(error), _seconds(error)) from error
+        raise DeliveryError(_said(error), Reason.DELIVERY_REJECTED) from error
 
 
 def _reference(speech: Speech, trigger: Trigger, place: discord.PartialMessageable) -> discord.MessageReference | None:
@@ -95,6 +106,13 @@ def _files(speech: Speech) -> list[discord.File]:
         discord.File(io.BytesIO(one.data), f"picture-{number}.{one.media_type.rpartition('/')[2]}")
         for number, one in enumerate(speech.pictures, 1)
     ]
+
+
+def _seconds(error: discord.HTTPException) -> float:
+    try:
+        return max(float(error.response.headers.get("Retry-After", UNTOLD)), 0.0)
+    except ValueError:
+        return UNTOLD
 
 
 def _said(error: discord.HTTPException) -> str:

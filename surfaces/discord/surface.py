@@ -22,7 +22,7 @@ from phasewalk.machine.trigger import Trigger, activity_of, kind_of
 from phasewalk.surfaces.discord.cap import ReplyCap
 from phasewalk.surfaces.discord.heard import KEY, text_of
 from phasewalk.surfaces.discord.parts import cut
-from phasewalk.surfaces.discord.posting import BROKEN, post, refusals
+from phasewalk.surfaces.discord.posting import BROKEN, AskedToWaitError, post, refusals
 
 REMEMBERED = 60.0
 """Seconds for which a nonce is counted on; Discord remembers one for some minutes."""
@@ -35,6 +35,9 @@ SEARCHED = 500
 
 AGAIN_AFTER = (0.5, 1.0, 2.0)
 """Seconds before each further try where the connection broke or the server was out of order."""
+
+LONGEST_WAIT, SHORTEST_WAIT = 30.0, 1.0
+"""Seconds that a message may be asked to wait in all; each time counts as the shortest at least."""
 
 LOOKED = 5.0
 """Seconds that a look at what is answered may take."""
@@ -92,18 +95,23 @@ class DiscordSurface:
         if not self._cap.allows(place.id, trigger.key):
             raise DeliveryError(f"{self._cap.most} replies within a minute are enough there", Reason.RATE_LIMITED)
         since_us = self._clock.now_us()
-        for pause in AGAIN_AFTER:
+        pauses, patience = list(AGAIN_AFTER), LONGEST_WAIT
+        while True:
             try:
                 return await post(place, speech, trigger, key)
-            except BROKEN:
-                await asyncio.sleep(pause)
-        try:
-            return await post(place, speech, trigger, key)
-        except BROKEN as error:
-            found = await self._found(place, speech, since_us)
-            if found is None:
-                raise DeliveryError(f"Discord did not take it ({type(error).__name__})") from error
-            return found
+            except AskedToWaitError as error:
+                patience -= max(error.seconds, SHORTEST_WAIT)
+                if patience < 0:
+                    raise
+                await asyncio.sleep(error.seconds)
+            except BROKEN as error:
+                if pauses:
+                    await asyncio.sleep(pauses.pop(0))
+                    continue
+                found = await self._found(place, speech, since_us)
+                if found is None:
+                    raise DeliveryError(f"Discord did not take it ({type(error).__name__})") from error
+                return found
 
     async def settle(self, speech: Speech, trigger: Trigger, key: str, intended_us: int) -> str:
         """Again under the same nonce within a minute; later it is looked for, and posted when it is not there."""
