@@ -32,6 +32,11 @@ class SqliteCursors:
         ).fetchone()
         return str(row[0]) if row is not None else None
 
+    def direct(self) -> list[str]:
+        """The channels that belong to no server."""
+        rows = self.reader.execute("SELECT channel_id FROM channel_cursor WHERE guild_id = '' ORDER BY channel_id")
+        return [str(channel) for (channel,) in rows]
+
     async def advance(self, channel_id: str, guild_id: str, channel_name: str, message_id: str) -> None:
         """Everything up to this id has been heard."""
         row = (channel_id, guild_id, channel_name, message_id, self.clock.now_us())

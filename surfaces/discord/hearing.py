@@ -18,7 +18,7 @@ from attrs import define, field
 from phasewalk.machine.reasons import Reason
 from phasewalk.machine.text import told
 from phasewalk.machine.trigger import Trigger
-from phasewalk.surfaces.discord.heard import ignored_reason, text_of, trigger_of
+from phasewalk.surfaces.discord.heard import DIRECT, ignored_reason, text_of, trigger_of
 from phasewalk.surfaces.discord.posting import BROKEN
 from phasewalk.surfaces.sections import DiscordSection
 from phasewalk.surfaces.signals import Stopping
@@ -27,7 +27,11 @@ from phasewalk.surfaces.wiring import Application
 TYPED_EVERY = 8.0
 """Seconds; Discord shows typing for ten."""
 
-Heard = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
+FETCHED_AGAIN = 10.0
+"""Seconds after which a message is fetched again for which no turn could be opened."""
+
+InGuild = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
+Heard = InGuild | discord.DMChannel | discord.GroupChannel | discord.PartialMessageable
 
 
 @define
@@ -108,13 +112,8 @@ class Hearing:
 
     async def catch_up(self) -> None:
         """Fetch what every channel has missed, oldest first; what comes in meanwhile waits behind it."""
-        channels = self._channels()
-        for channel in channels:
-            lane = self._lane(channel.id)
-            lane.missed = True
-            if lane.behind is None:
-                lane.behind = deque()
-                self._begin(self._catch_up(channel, lane))
+        for channel in self._channels():
+            self._catch_up_soon(channel)
 
     async def drain(self) -> None:
         """Until nothing is at work; nothing new begins once the process is asked to stop."""
@@ -134,11 +133,18 @@ class Hearing:
     def _lane(self, channel_id: int) -> _Lane:
         return self._lanes.setdefault(channel_id, _Lane())
 
+    def _catch_up_soon(self, channel: Heard) -> None:
+        lane = self._lane(channel.id)
+        lane.missed = True
+        if lane.behind is None and not self._stopping:
+            lane.behind = deque()
+            self._begin(self._catch_up(channel, lane))
+
     def _channels(self) -> list[Heard]:
-        """Where the bot can read what it missed."""
-        found: list[Heard] = []
+        """Where the bot can read what it missed: channels of servers, and the direct ones that it knows."""
+        found: list[Heard] = [self._client.get_partial_messageable(int(one)) for one in self._app.cursors.direct()]
         for guild in self._client.guilds:
-            places: list[Heard] = [*guild.text_channels, *guild.voice_channels, *guild.stage_channels]
+            places: list[InGuild] = [*guild.text_channels, *guild.voice_channels, *guild.stage_channels]
             for channel in [*places, *guild.threads]:
                 allowed = channel.permissions_for(guild.me)
                 if allowed.view_channel and allowed.read_message_history:
@@ -166,7 +172,7 @@ class Hearing:
         except (discord.DiscordException, *BROKEN) as error:
             lane.until = 0
             found = []
-            self._say(f"#{channel.name} could not catch up ({type(error).__name__}); it will at the next start")
+            self._say(f"{_name(channel)} could not catch up ({type(error).__name__}); it will at the next start")
         new = {one.id: one for one in found if one.id not in lane.waiting}
         lane.waiting |= new
         lane.heard = dict(sorted({**lane.heard, **dict.fromkeys(new, False)}.items()))
@@ -185,7 +191,7 @@ class Hearing:
         if len(found) > limit:
             found = found[:limit]
             lane.until = found[-1].id if found else int(cursor)
-            self._say(f"#{channel.name} missed more than {limit} messages; the rest waits for the next start")
+            self._say(f"{_name(channel)} missed more than {limit} messages; the rest waits for the next start")
         return found
 
     async def _message(self, message: discord.Message, lane: _Lane) -> None:
@@ -204,13 +210,13 @@ class Hearing:
     async def _heard(self, message: discord.Message, lane: _Lane) -> None:
         """Walk its turn, as it stands by now, and move the cursor behind what has its end."""
         now = lane.waiting.get(message.id)
-        if now is not None:
-            reason = self._ignored(now)
-            if reason is None:
-                await self._turn(trigger_of(now, self._client.user), now.channel)
-            else:
-                await self._app.log.count_ignored(str(now.channel.id), reason)
-        lane.waiting.pop(message.id, None)
+        try:
+            settled = now is None or await self._settled(now)
+        finally:
+            lane.waiting.pop(message.id, None)
+        if not settled:  # the cursor stays before it
+            asyncio.get_running_loop().call_later(FETCHED_AGAIN, self._catch_up_soon, message.channel)
+            return
         lane.heard[message.id] = True
         passed = None
         while lane.heard and lane.heard[first := next(iter(lane.heard))]:
@@ -220,13 +226,23 @@ class Hearing:
         if passed is not None:
             await self._advance(message.channel, str(passed))
 
-    async def _turn(self, trigger: Trigger, channel: discord.abc.Messageable) -> None:
+    async def _settled(self, message: discord.Message) -> bool:
+        """Whether it has its turn now, or is counted as one that opens none."""
+        reason = self._ignored(message)
+        if reason is None:
+            return await self._turn(trigger_of(message, self._client.user), message.channel)
+        await self._app.log.count_ignored(str(message.channel.id), reason)
+        return True
+
+    async def _turn(self, trigger: Trigger, channel: discord.abc.Messageable) -> bool:
+        """Walk it; whether the log holds it."""
         async with _typing(channel, shown=trigger.addressed is not None):
             ended = await self._app.run(trigger)
         if ended.log_lost:
             self._say(f"{ended.problem}; the turn is settled when the log can be written again")
         elif not ended.known and not self._stopping:
             await self._app.sum_up(trigger.channel_id, trigger.channel_name)
+        return not ended.log_lost
 
     async def _advance(self, channel: object, message_id: str) -> None:
         guild = getattr(channel, "guild", None)
@@ -236,6 +252,11 @@ class Hearing:
             getattr(channel, "name", None) or "",
             message_id,
         )
+
+
+def _name(channel: Heard) -> str:
+    name = getattr(channel, "name", None)
+    return f"#{name}" if name else f"the {DIRECT} {channel.id}"
 
 
 @asynccontextmanager

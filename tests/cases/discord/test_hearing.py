@@ -220,3 +220,20 @@ async def test_a_server_that_cannot_be_reached_is_one_sentence(bot):
     assert await bot.ended() == 1
     assert "Discord cannot be reached" in bot.told
     assert "Traceback" not in bot.told
+
+
+@pytest.mark.spec("DIS-03")
+async def test_a_direct_message_that_was_missed_is_caught_up_with(bot):
+    channel = bot.world.dm("ann")
+    async with ScriptedModelServer(echo) as server:
+        bot.workplace.model(server.base_url)
+        await bot.start()
+        bot.world.say(channel, "ann", "one")
+        await bot.all_ended(1)
+        assert await bot.end() == 0
+        bot.world.say(channel, "ann", "two")
+        await bot.start()
+        await bot.all_ended(2)
+        assert await bot.end() == 0
+    assert [message.content for message in bot.world.said()] == ["You said one", "You said two"]
+    assert bot.workplace.rows("SELECT DISTINCT addressed_by FROM turn") == [("direct",)]
