@@ -78,12 +78,13 @@ async def run(folder: Path, *, questions: int, seed: int) -> Result:
             "PHASEWALK_DISCORD_API": fake.api,
             "PHASEWALK_DISCORD_GATEWAY": fake.gateway_url,
         }
-        process = subprocess.Popen(  # noqa: ASYNC220 - the fork is over in milliseconds
-            [sys.executable, "-m", "phasewalk.surfaces.cli", "bot"],
-            cwd=folder,
-            env=environment,
-            stderr=(folder / "bot.err").open("w"),
-        )
+        with (folder / "bot.err").open("w") as errors:
+            process = subprocess.Popen(  # noqa: ASYNC220 - the fork is over in milliseconds
+                [sys.executable, "-m", "phasewalk.surfaces.cli", "bot"],
+                cwd=folder,
+                env=environment,
+                stderr=errors,
+            )
         try:
             await fake.gateway.ready(seconds=30)
             for number in range(questions):

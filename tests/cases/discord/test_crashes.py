@@ -195,6 +195,7 @@ async def test_a_second_signal_ends_at_once_and_recovery_does_its_work(bot):
         await asyncio.sleep(0.3)
         assert await bot.end(signal.SIGINT) in (130, -signal.SIGINT)
         await bot.start()
-        assert await bot.all_ended(1) == [("answered", "ok")]
+        (ended,) = await bot.all_ended(1)
         assert await bot.end() == 0
-    assert bot.said() == ["Again."]
+    said = {("answered", "ok"): ["Again."], ("cancelled", "cancelled"): []}  # the turn may have heard of it in time
+    assert bot.said() == said[ended]

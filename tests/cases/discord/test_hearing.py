@@ -40,7 +40,7 @@ async def test_a_bot_that_is_named_is_heard(bot):
 @pytest.mark.spec("DIS-01")
 async def test_who_edits_while_it_waits_is_answered_as_it_stands_then(bot):
     async with ScriptedModelServer([hang(), envelope("Second.")]) as server:
-        bot.workplace.model(server.base_url, model_call=1.5, attempts=1, max_wait=15)
+        bot.workplace.model(server.base_url, model_call=6, attempts=1, max_wait=18)
         await bot.start()
         bot.world.say("general", "ann", "first", mention_bot=True)
         await bot.until(lambda: server.requests)
@@ -48,6 +48,7 @@ async def test_who_edits_while_it_waits_is_answered_as_it_stands_then(bot):
         await asyncio.sleep(0.2)
         bot.world.embed(waiting)
         bot.world.edit(waiting, f"<@{bot.world.bot.id}> before")
+        await bot.until(lambda: len(bot.said()) == 2, 60)
         await bot.all_ended(2)
         assert "befour" not in server.requests[1].raw.decode()
     assert [text for (text,) in bot.workplace.rows(ASKED)] == ["first", "before"]

@@ -12,7 +12,7 @@ TEXTS = "SELECT text FROM message WHERE role = 'user' ORDER BY entry_id"
 
 @pytest.mark.spec("TURN-11", "TURN-12")
 async def test_who_waits_too_long_or_asks_too_much_is_told_at_once(bot):
-    async with ScriptedModelServer([slow(envelope("One."), first_byte=4.0), envelope("Two.")]) as server:
+    async with ScriptedModelServer([slow(envelope("One."), first_byte=12.0), envelope("Two.")]) as server:
         bot.workplace.model(server.base_url, max_wait=1.0, pending_per_user=1)
         await bot.start()
         bot.world.say("general", "ann", "one?", mention_bot=True)

@@ -59,7 +59,7 @@ def attributes(span: dict) -> dict:
 
 def undated(lines: list[str]) -> list[str]:
     """Without how long ago something was, which passes while a test runs."""
-    return [re.sub(r"\(.* ago\)", "(ago)", line) for line in lines]
+    return [re.sub(r"\([^()]* ago\)", "(ago)", line) for line in lines]
 
 
 @pytest.mark.spec("OPS-14", "LOG-06")
@@ -72,7 +72,7 @@ def test_an_export_says_of_each_turn_what_the_log_says(builder: LogBuilder, look
         mine, theirs = look(*command, turn), look(*command, turn, "--from", str(tmp_path / "all.jsonl"))
         assert theirs.status == mine.status
         if "--json" in command:
-            assert theirs.items == mine.items
+            assert undated([json.dumps(theirs.items)]) == undated([json.dumps(mine.items)])
         else:
             assert undated(theirs.lines) == undated(mine.lines)
 
