@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from builders import LogBuilder
 
+from phasewalk.storage.database import SCHEMA_VERSION
+
 FORMULAS = ("=1+1", "+1", "-1", "@x", "\tx", "\rx")
 SECOND = 1_000_000
 
@@ -216,7 +218,10 @@ BROKEN = {
     "something else": (lambda _: "turn_id,kind\n", "not an export; expected the output of"),
     "other JSON": (lambda _: '{"a": 1}\n', "not an export; expected the output of"),
     "a newer form": (lambda text: text.replace('"version": 1', '"version": 2', 1), "use the newer phasewalk"),
-    "a newer schema": (lambda text: text.replace('"schema": 4', '"schema": 5', 1), "use the newer phasewalk"),
+    "a newer schema": (
+        lambda text: text.replace(f'"schema": {SCHEMA_VERSION}', f'"schema": {SCHEMA_VERSION + 1}', 1),
+        "use the newer phasewalk",
+    ),
     "a cut line": (lambda text: text[:-40], "not a line of an export"),
     "a lost line": (lambda text: "".join(text.splitlines(keepends=True)[:-2]), "the export is cut off behind line"),
     "another table": (
