@@ -9,13 +9,12 @@ import click
 
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.recover import places
-from phasewalk.surfaces.cli.work import TOKEN, announce, configuration_and_database, run_work
+from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
+from phasewalk.surfaces.portal import PORTAL, TOKEN
 
 if TYPE_CHECKING:
     from phasewalk.surfaces.signals import Stopping
     from phasewalk.surfaces.wiring import Application
-
-PORTAL = "https://discord.com/developers/applications"
 
 
 @click.command(

@@ -25,6 +25,7 @@ from phasewalk.surfaces.doctor import configuration as files
 from phasewalk.surfaces.doctor import effective
 from phasewalk.surfaces.doctor import log as logs
 from phasewalk.surfaces.doctor.findings import Finding, counted
+from phasewalk.surfaces.portal import TOKEN
 from phasewalk.surfaces.sections import Configuration
 
 COLOURS = {"ok": "32", "warn": "33", "bad": "31"}
@@ -97,15 +98,13 @@ def _discord(configuration: Configuration, *, offline: bool) -> list[Finding]:
     """What Discord says, where there is a token and it may be asked."""
     from phasewalk.surfaces.doctor.account import AREA, examine_account, no_token
 
-    token = os.environ.get(effective.TOKEN, "").strip()
+    token = os.environ.get(TOKEN, "").strip()
     if not token:
         return [no_token()]
     if offline:
-        return [Finding(AREA, "ok", f"{effective.TOKEN} is set; Discord was not asked (--offline)")]
+        return [Finding(AREA, "ok", f"{TOKEN} is set; Discord was not asked (--offline)")]
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise CommandError(
-            f"{effective.TOKEN} holds blanks, controls or non-ASCII letters; a token has none", Exit.USAGE
-        )
+        raise CommandError(f"{TOKEN} holds blanks, controls or non-ASCII letters; a token has none", Exit.USAGE)
 
     from phasewalk.surfaces.discord.client import point_from_environment
     from phasewalk.surfaces.doctor.guilds import examine_guilds

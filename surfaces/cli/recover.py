@@ -14,7 +14,8 @@ from phasewalk.surfaces.cli.changing import changed, operator
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.output import emit, json_text
 from phasewalk.surfaces.cli.render import harmless
-from phasewalk.surfaces.cli.work import TOKEN, announce, configuration_and_database, run_work
+from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
+from phasewalk.surfaces.portal import TOKEN
 from phasewalk.surfaces.sections import Configuration
 
 STATES = {"done": "done", "not-done": "failed"}

@@ -14,9 +14,6 @@ from phasewalk.surfaces.config import load_configuration
 from phasewalk.surfaces.sections import Configuration
 from phasewalk.surfaces.settings import APIS, Backend
 
-TOKEN = "DISCORD_TOKEN"
-"""The variable of the environment that holds the bot's token."""
-
 T = TypeVar("T")
 
 

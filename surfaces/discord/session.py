@@ -13,8 +13,7 @@ import discord
 from phasewalk.machine.errors import ConfigurationError, PhasewalkError
 from phasewalk.machine.text import told
 from phasewalk.surfaces.discord.client import Client
-
-_PORTAL = "https://discord.com/developers/applications"
+from phasewalk.surfaces.portal import PORTAL
 
 
 @asynccontextmanager
@@ -58,11 +57,11 @@ def _sentences() -> Iterator[None]:
         yield
     except discord.LoginFailure as error:
         raise ConfigurationError(
-            f"Discord does not know the token in DISCORD_TOKEN; a new one can be made at {_PORTAL} under 'Bot'"
+            f"Discord does not know the token in DISCORD_TOKEN; a new one can be made at {PORTAL} under 'Bot'"
         ) from error
     except discord.PrivilegedIntentsRequired as error:
         raise ConfigurationError(
-            f"the bot may not read messages: switch on 'Message Content Intent' at {_PORTAL} under 'Bot',"
+            f"the bot may not read messages: switch on 'Message Content Intent' at {PORTAL} under 'Bot',"
             " or set message-content = false under [discord]"
         ) from error
     except (discord.DiscordException, aiohttp.ClientError, OSError) as error:

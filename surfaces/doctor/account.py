@@ -14,12 +14,11 @@ from discord.http import Route
 
 from phasewalk.machine.text import told
 from phasewalk.surfaces.cli.times import lasting
-from phasewalk.surfaces.doctor.effective import TOKEN
 from phasewalk.surfaces.doctor.findings import Finding
+from phasewalk.surfaces.portal import PORTAL, TOKEN
 from phasewalk.surfaces.sections import Configuration
 
 AREA, CLOCK = "discord", "clock"
-PORTAL = "https://discord.com/developers/applications"
 PATIENCE = 5.0
 """Seconds for one answer."""
 

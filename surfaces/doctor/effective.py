@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phasewalk.machine.redaction import Redactor
+from phasewalk.surfaces.portal import TOKEN
 from phasewalk.surfaces.sections import Configuration
 
-TOKEN = "DISCORD_TOKEN"
 SET, NOT_SET = "set", "not set"
 
 
