@@ -10,8 +10,7 @@ from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Kind
 from phasewalk.storage.quiet import Quiet, quiet
 from phasewalk.surfaces.background import Background
-from phasewalk.surfaces.sections import IdleSection
-from phasewalk.surfaces.settings import seconds
+from phasewalk.surfaces.sections import IdleSection, seconds
 
 TEXT = (
     "The conversation went quiet after your last answer. If something in it is still open, follow up in one or two"

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, field_validator
 
 from phasewalk.machine.words import NoticeCode
-from phasewalk.surfaces.thresholds import Thresholds, thresholds_of
+from phasewalk.surfaces.thresholds import UNITS, Thresholds, thresholds_of
 
 Positive = Annotated[int, Field(ge=1)]
 LONGEST = 31_536_000
@@ -21,6 +21,11 @@ Seconds = Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)]
 Wait = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False)]
 _AS_TABLE = PlainSerializer(Thresholds._asdict, return_type=dict)
 Duration = Annotated[str, Field(pattern=r"^\d+[smhdw]$")]
+
+
+def seconds(duration: str) -> float:
+    """`15m` as 900.0."""
+    return float(int(duration[:-1]) * UNITS[duration[-1]])
 
 
 def _kebab(name: str) -> str:
@@ -82,7 +87,7 @@ class IdleSection(Section):
     @field_validator("after")
     @classmethod
     def _within_a_day(cls, value: str) -> str:
-        if int(value[:-1]) * {"s": 1, "m": 60, "h": 3600}.get(value[-1], 86_400) >= 86_400:  # noqa: PLR2004 - a day
+        if seconds(value) >= UNITS["d"]:
             raise ValueError(f"{value!r} is a day or more; what went quiet so long ago is left alone")
         return value
 

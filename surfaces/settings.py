@@ -20,7 +20,7 @@ from phasewalk.machine.words import NoticeCode
 from phasewalk.phases.vocabulary import Vocabulary
 from phasewalk.phases.vocabulary_file import extended, load, shipped
 from phasewalk.surfaces.admission import Bounds
-from phasewalk.surfaces.sections import CircuitSection, Configuration, LimitsSection, ProviderSection
+from phasewalk.surfaces.sections import CircuitSection, Configuration, LimitsSection, ProviderSection, seconds
 
 APIS = ("chat", "responses", "rules")
 """The apis that this version can ask."""
@@ -28,7 +28,6 @@ APIS = ("chat", "responses", "rules")
 OPENAI_ADDRESS = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-5.6"
 RULES = ProviderSection(name="rules", api="rules", model="embedded")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 @frozen
@@ -38,11 +37,6 @@ class Backend:
     section: ProviderSection
     key: str | None
     base_url: str
-
-
-def seconds(duration: str) -> float:
-    """`15m` as 900.0."""
-    return float(int(duration[:-1]) * _SECONDS[duration[-1]])
 
 
 def backends(configuration: Configuration, environment: Mapping[str, str] = os.environ) -> list[Backend]:

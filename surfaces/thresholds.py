@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 from phasewalk.storage.health import DAY_US, SILENT_US
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds of each unit of a span."""
+
 _SPAN = re.compile(r"(\d{1,6})([smhdw])")
 
 
@@ -69,7 +71,7 @@ def _value(key: str, name: str, value: object) -> object:
         span = _SPAN.fullmatch(value) if isinstance(value, str) else None
         if span is None or int(span[1]) == 0:
             raise ValueError(f"'{key}' is a span such as '24h', not {value!r}")
-        return int(span[1]) * _UNITS[span[2]] * 1_000_000
+        return int(span[1]) * UNITS[span[2]] * 1_000_000
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
     if name in _SHARES:
         if 0 <= number <= 1:
