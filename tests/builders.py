@@ -128,6 +128,14 @@ class LogBuilder:
         """So many turns alike."""
         return [self.turn(**columns) for _ in range(count)]
 
+    def damage(self) -> None:
+        """Close the log and spoil its last pages, as a failing disk would."""
+        self.close()
+        data = bytearray(self.path.read_bytes())
+        for page in range(len(data) // 4096 - 30, len(data) // 4096):
+            data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
+        self.path.write_bytes(data)
+
     def enter(self, turn_id: str, phase: str, at: float, *, visit: int = 1, **columns: object) -> None:
         """A visit begins `at` seconds after the start of its turn."""
         self._event(turn_id, phase, visit, "enter", at, **{"budget_ms": 360_000, **columns})

@@ -190,11 +190,7 @@ def test_a_log_that_cannot_be_read_is_status_4(builder: LogBuilder, examined):
 @pytest.mark.spec("OPS-13", "LOG-13")
 def test_a_damaged_log_is_bad(builder: LogBuilder, process):
     builder.turns(400)
-    builder.close()
-    data = bytearray(builder.path.read_bytes())
-    for page in range(len(data) // 4096 - 30, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
-    builder.path.write_bytes(data)
+    builder.damage()
     answer = process("doctor", "--json")
     items = [one for one in json.loads(answer.out)["items"] if one["area"] == "log" and one["level"] == "bad"]
     assert answer.status in (1, 4)

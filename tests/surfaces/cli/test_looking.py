@@ -110,11 +110,7 @@ def test_a_missing_file_and_one_that_is_no_database_are_one_sentence_too(process
 @pytest.mark.spec("OPS-13")
 def test_a_damaged_page_is_no_empty_answer(builder: LogBuilder, process):
     builder.turns(400)
-    builder.close()
-    data = bytearray(builder.path.read_bytes())
-    for page in range(len(data) // 4096 - 30, len(data) // 4096):
-        data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
-    builder.path.write_bytes(data)
+    builder.damage()
     answer = process("list", "--user", "nobody", "--json")
     assert (answer.status, answer.out) == (4, "")
     assert "cannot be read" in answer.err
