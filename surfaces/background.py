@@ -15,11 +15,31 @@ from phasewalk.machine.errors import PhasewalkError
 from phasewalk.machine.runner import Ended
 from phasewalk.machine.text import told
 from phasewalk.machine.trigger import Trigger
+from phasewalk.machine.words import Kind
+from phasewalk.storage.jobs import Job, Reminder
+from phasewalk.storage.quiet import Quiet
 from phasewalk.surfaces.signals import Stopping
 from phasewalk.surfaces.wiring import Application
 
 Lane = Callable[[str], AbstractAsyncContextManager[None]]
 """Within this block it is the caller's turn in a channel, by the channel's id (TURN-12)."""
+
+
+def trigger_for(
+    one: Job | Reminder | Quiet, key: str, kind: Kind, text: str, families: tuple[str, ...] = ()
+) -> Trigger:
+    """What opens such a turn; it may use these families, whatever words its text has."""
+    return Trigger(
+        key=key,
+        kind=kind,
+        text=text,
+        channel_id=one.channel_id,
+        channel_name=one.channel_name,
+        user_id=one.user_id,
+        user_name=one.user_name,
+        guild_id=one.guild_id,
+        families=families,
+    )
 
 
 @asynccontextmanager

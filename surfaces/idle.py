@@ -6,10 +6,9 @@ Invariant: a conversation has one follow-up at work, and of each activity of its
 
 from typing import ClassVar
 
-from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Kind
-from phasewalk.storage.quiet import Quiet, quiet
-from phasewalk.surfaces.background import Background
+from phasewalk.storage.quiet import quiet
+from phasewalk.surfaces.background import Background, trigger_for
 from phasewalk.surfaces.sections import IdleSection, seconds
 
 TEXT = (
@@ -38,18 +37,4 @@ class Idle:
         """Begin the follow-ups that are due."""
         now_us, log = self._background.clock.now_us(), self._background.app.reader
         for one in quiet(log, now_us, self._after_us, self._channels):
-            self._background.begin(f"{one.channel_id}:{one.user_id}", _follow_up(one))
-
-
-def _follow_up(one: Quiet) -> Trigger:
-    return Trigger(
-        key=one.key,
-        kind=Kind.IDLE,
-        text=TEXT,
-        channel_id=one.channel_id,
-        channel_name=one.channel_name,
-        user_id=one.user_id,
-        user_name=one.user_name,
-        guild_id=one.guild_id,
-        families=(),
-    )
+            self._background.begin(f"{one.channel_id}:{one.user_id}", trigger_for(one, one.key, Kind.IDLE, TEXT))

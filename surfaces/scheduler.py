@@ -11,7 +11,7 @@ from phasewalk.machine.trigger import Trigger
 from phasewalk.machine.words import Kind
 from phasewalk.phases.reminders import reminder_of
 from phasewalk.storage.jobs import KEY, Job, Reminder
-from phasewalk.surfaces.background import Background
+from phasewalk.surfaces.background import Background, trigger_for
 from phasewalk.surfaces.due_times import COUNTED, DueTimeError, DueTimes
 
 
@@ -69,29 +69,10 @@ def _key(name: str, due_us: int) -> str:
 
 
 def _of_job(job: Job) -> Trigger:
-    return Trigger(
-        key=_key(job.name, job.owed_us or 0),
-        kind=Kind.SCHEDULED,
-        text=job.text,
-        channel_id=job.channel_id,
-        channel_name=job.channel_name,
-        user_id=job.user_id,
-        user_name=job.user_name,
-        guild_id=job.guild_id,
-        families=job.families,
-    )
+    return trigger_for(job, _key(job.name, job.owed_us or 0), Kind.SCHEDULED, job.text, job.families)
 
 
 def _of_task(task: Reminder) -> Trigger:
     """A reminder of a task needs no tools, whatever words the task has."""
-    return Trigger(
-        key=_key(f"task{task.number}", task.due_us),
-        kind=Kind.SCHEDULED,
-        text=reminder_of(task.user_name, task.number, task.text),
-        channel_id=task.channel_id,
-        channel_name=task.channel_name,
-        user_id=task.user_id,
-        user_name=task.user_name,
-        guild_id=task.guild_id,
-        families=(),
-    )
+    text = reminder_of(task.user_name, task.number, task.text)
+    return trigger_for(task, _key(f"task{task.number}", task.due_us), Kind.SCHEDULED, text)
