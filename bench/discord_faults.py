@@ -72,17 +72,11 @@ async def run(folder: Path, *, questions: int, seed: int) -> Result:
             "[discord]\nreplies-per-minute = 1000\n"
             "[limits]\nrunning = 100\nqueued = 1000\npending-per-user = 1000\nmax-wait = 200.0\n"
         )
-        environment = {
-            **os.environ,
-            "DISCORD_TOKEN": fake.world.token,
-            "PHASEWALK_DISCORD_API": fake.api,
-            "PHASEWALK_DISCORD_GATEWAY": fake.gateway_url,
-        }
         with (folder / "bot.err").open("w") as errors:
             process = subprocess.Popen(  # noqa: ASYNC220 - the fork is over in milliseconds
                 [sys.executable, "-m", "phasewalk.surfaces.cli", "bot"],
                 cwd=folder,
-                env=environment,
+                env={**os.environ, **fake.environment},
                 stderr=errors,
             )
         try:

@@ -50,9 +50,9 @@ class Bot:
     def environment(self) -> dict[str, str]:
         return {
             **self.workplace.environment,
+            **self.fake.environment,
             "DISCORD_TOKEN": self.token,
             "PHASEWALK_DISCORD_API": self.api,
-            "PHASEWALK_DISCORD_GATEWAY": self.fake.gateway_url,
         }
 
     @property

@@ -90,6 +90,15 @@ class FakeDiscord:
         if self._runner is not None:
             await self._runner.cleanup()
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that lead `phasewalk` in another process here, the token among them."""
+        return {
+            "DISCORD_TOKEN": self.world.token,
+            "PHASEWALK_DISCORD_API": self.api,
+            "PHASEWALK_DISCORD_GATEWAY": self.gateway_url,
+        }
+
     def requests_to(self, method: str, path: str) -> list[Recorded]:
         """The requests so far of a method (`*` is any) to paths such as `/channels/*/messages`."""
         pattern = pattern_of(path)
