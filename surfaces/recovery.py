@@ -16,8 +16,10 @@ from phasewalk.machine.runner import Ended, Runner
 from phasewalk.machine.text import told
 from phasewalk.storage.restored_turn import interrupted_turn
 from phasewalk.storage.unfinished import Unfinished, unfinished
+from phasewalk.surfaces.portal import TOKEN
 
-_HINT = dict.fromkeys(("discord", "schedule", "idle"), " without a token in DISCORD_TOKEN")
+ON_DISCORD = ("discord", "schedule", "idle")
+"""The kinds of trigger keys whose turns speak on Discord."""
 
 TOGETHER = 8
 """So many turns are settled at a time."""
@@ -66,9 +68,8 @@ class Recovery:
 
     async def _settled(self, found: Unfinished, gate: asyncio.Semaphore, stopping: object) -> Settled:
         if found.kind not in self.kinds:
-            return Settled(
-                found, None, f"where it was heard ({found.kind}) cannot be reached from here{_HINT.get(found.kind, '')}"
-            )
+            hint = f" without a token in {TOKEN}" if found.kind in ON_DISCORD else ""
+            return Settled(found, None, f"where it was heard ({found.kind}) cannot be reached from here{hint}")
         if found.machine not in self.runners:
             return Settled(found, None, f"no machine of today is called '{found.machine}'")
         async with gate:

@@ -14,6 +14,7 @@ from phasewalk.surfaces.cli.changing import changed, operator
 from phasewalk.surfaces.cli.exits import CommandError, Exit
 from phasewalk.surfaces.cli.output import emit, json_text
 from phasewalk.surfaces.cli.render import harmless
+from phasewalk.surfaces.cli.stuck import decision
 from phasewalk.surfaces.cli.work import announce, configuration_and_database, run_work
 from phasewalk.surfaces.portal import TOKEN
 from phasewalk.surfaces.sections import Configuration
@@ -139,7 +140,7 @@ def _line(item: dict[str, object], *, dry_run: bool) -> str:
 def _doubt(item: dict[str, object]) -> str:
     return harmless(
         f"in doubt: {item['kind']} to {item['target']} of turn {item['turn_id']}, intended {item['intended']};"
-        f" decide: phasewalk recover --resolve {item['effect_id']} --as done|not-done"
+        f" decide: {decision(item['effect_id'])}"
     )
 
 

@@ -65,7 +65,12 @@ def _item(row: Row) -> Row:
 def _next(row: Row) -> str:
     if row["effect_id"] is None:
         return f"phasewalk show {row['turn_id']}"
-    return f"phasewalk recover --resolve {row['effect_id']} --as done|not-done"
+    return decision(row["effect_id"])
+
+
+def decision(effect_id: object) -> str:
+    """The command by which a person decides about an effect in doubt."""
+    return f"phasewalk recover --resolve {effect_id} --as done|not-done"
 
 
 def _lines(row: Row, zone: Zone, now: int) -> Iterator[str]:

@@ -196,11 +196,10 @@ class Hearing:
 
     async def _message(self, message: discord.Message, lane: _Lane) -> None:
         """One that came in by itself: in its place, or refused at once."""
-        trigger = trigger_of(message, self._client.user)
         if self._ignored(message) is not None:
             await self._heard(message, lane)
             return
-        async with self._app.desk.place(trigger, lane.turn):
+        async with self._app.desk.place(trigger_of(message, self._client.user), lane.turn):
             if not self._stopping:
                 await self._heard(message, lane)
 

@@ -23,6 +23,7 @@ from phasewalk.surfaces.discord.cap import ReplyCap
 from phasewalk.surfaces.discord.heard import KEY, text_of
 from phasewalk.surfaces.discord.parts import cut
 from phasewalk.surfaces.discord.posting import BROKEN, AskedToWaitError, post, refusals
+from phasewalk.surfaces.recovery import ON_DISCORD
 
 REMEMBERED = 60.0
 """Seconds for which a nonce is counted on; Discord remembers one for some minutes."""
@@ -168,8 +169,8 @@ class DiscordSurface:
 
 
 def on_discord(surface: DiscordSurface) -> Mapping[str, DiscordSurface]:
-    """The kinds of trigger keys whose turns speak on Discord."""
-    return {KEY: surface, "schedule": surface, "idle": surface}
+    """Where turns speak by the kind of their trigger's key."""
+    return dict.fromkeys(ON_DISCORD, surface)
 
 
 def _same(message: discord.Message, speech: Speech) -> bool:
