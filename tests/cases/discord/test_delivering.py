@@ -204,7 +204,11 @@ async def test_a_model_that_never_answers_ends_with_one_notice_and_the_channel_g
 
 @pytest.mark.spec("DIS-06")
 async def test_typing_lasts_as_long_as_the_turn_and_no_longer(bot):
-    async with ScriptedModelServer([slow(envelope("Here."), first_byte=10.5)]) as server:
+    def answer(request):
+        asked = "well?" in request.json["messages"][-1]["content"]
+        return slow(envelope("Here."), first_byte=10.5) if asked else envelope(None)
+
+    async with ScriptedModelServer(answer) as server:
         bot.workplace.model(server.base_url)
         await bot.start()
         bot.world.say("general", "ann", "well?", mention_bot=True)
